@@ -1,0 +1,1 @@
+"""State in, Score out."""

@@ -1,0 +1,127 @@
+"""How a score reads in Inspect's log viewer: the explanation and the layout."""
+
+import re
+from collections.abc import Sequence
+
+from inspect_ai.viewer import (
+    MetadataField,
+    SampleScoreView,
+    ScannerResultField,
+    ScannerResultView,
+    TaskSamplesColumn,
+    TaskSamplesView,
+    ViewerConfig,
+)
+
+from inspect_clbench.judge.grading import Judgement
+
+# Everything that can start or end a construct of Markdown, HTML or math.
+_SPECIAL = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|~^$&=:])")
+# Characters that hide, reorder or cut text.
+_INVISIBLE = re.compile(
+    r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]"
+)
+
+_MOST_RATIONALE = 20_000
+
+
+def escape_markdown(text: str) -> str:
+    """Text from outside on one line, with nothing left that Markdown would act on."""
+    visible = _INVISIBLE.sub("\ufffd", " ".join(text.split()))
+    return _SPECIAL.sub(r"\\\1", visible)
+
+
+def rubric_summary(met: int | None, total: int, solved: bool) -> str:
+    """The line that says it all: `5/6 rubrics met, not solved`."""
+    outcome = "solved" if solved else "not solved"
+    if met is None:
+        return f"{total} rubrics, no status of each, {outcome}"
+    return f"{met}/{total} rubrics met, {outcome}"
+
+
+def explain(
+    rubrics: Sequence[tuple[int, str]],
+    status: str,
+    judgements: Sequence[Judgement],
+    solved: bool,
+) -> str:
+    """The explanation of a judged answer as Markdown, missed rubrics first.
+
+    Args:
+        rubrics: The task's rubrics with their numbers.
+        status: One letter per rubric (y, n or ?), or "" where it is not known.
+        judgements: What each judge said.
+        solved: What was decided.
+    """
+    met = status.count("y") if status else None
+    parts = [f"**{rubric_summary(met, len(rubrics), solved)}**"]
+    letters = status or "?" * len(rubrics)
+    for title, letter in (("Not met", "n"), ("No status", "?"), ("Met", "y")):
+        lines = [
+            f"- **{number}** {escape_markdown(text)}"
+            for (number, text), found in zip(rubrics, letters, strict=True)
+            if found == letter
+        ]
+        if lines:
+            parts.append(f"**{title} ({len(lines)})**\n\n" + "\n".join(lines))
+    several = len(judgements) > 1
+    parts += [_explain_judgement(j, named=several) for j in judgements]
+    return "\n\n".join(parts)
+
+
+def _explain_judgement(judgement: Judgement, *, named: bool) -> str:
+    name = f" of {escape_markdown(judgement.judge)}" if named else ""
+    if judgement.failure is not None:
+        return f"**No verdict{name}**\n\n{escape_markdown(str(judgement.failure))}"
+    verdict = judgement.verdict
+    assert verdict is not None  # a judgement is a verdict or a failure
+    notes = []
+    if named:
+        notes.append(f"{'1' if verdict.solved else '0'}, status {verdict.status or 'none'}")
+    if verdict.inconsistent:
+        notes.append("its status list disagrees with its score; the score decides")
+    note = f" ({'; '.join(notes)})" if notes else ""
+    paragraphs = [
+        escape_markdown(paragraph)
+        for paragraph in verdict.rationale[:_MOST_RATIONALE].splitlines()
+        if paragraph.strip()
+    ]
+    return f"**Rationale{name}**{note}\n\n" + "\n\n".join(paragraphs or ["(none given)"])
+
+
+def viewer_config() -> ViewerConfig:
+    """The checklist beside the answer; a sample list that can be read at a glance."""
+    return ViewerConfig(
+        scanner_result_view={
+            "*": ScannerResultView(
+                fields=[
+                    ScannerResultField(name="value", label="Verdict"),
+                    ScannerResultField(name="explanation", label="Rubrics"),
+                    MetadataField(key="judge", label="Judge"),
+                    MetadataField(key="judge_error", label="Judge error"),
+                ],
+                exclude_fields=[
+                    MetadataField(key=key)
+                    for key in ("grading_rationale", "requirement_status", "vote_rationales")
+                ],
+            )
+        },
+        sample_score_view=SampleScoreView(default="chips"),
+        task_samples_view=TaskSamplesView(
+            name="CL-bench",
+            columns=[
+                TaskSamplesColumn(id="sampleStatus"),
+                TaskSamplesColumn(id="sampleId"),
+                TaskSamplesColumn(id="epoch"),
+                TaskSamplesColumn.score("rubric_judge"),
+                TaskSamplesColumn(id="answer"),
+                TaskSamplesColumn(id="input"),
+                TaskSamplesColumn(id="error"),
+                TaskSamplesColumn(id="tokens", visible=False),
+                TaskSamplesColumn(id="duration", visible=False),
+                TaskSamplesColumn(id="target", visible=False),
+            ],
+            score_labels={"rubric_judge": "Solved", "error_types": "Error types"},
+            multiline=False,
+        ),
+    )
