@@ -88,7 +88,7 @@ def _terminal(table: Table, width: int | None) -> str:
             justify="left" if is_text else "right",
             vertical="bottom",
             overflow="fold",
-            min_width=least,
+            width=least,
         )
     for row in table.rows:
         shown.add_row(*(escape_rich(_one_line(cell.text)) for cell in row))

@@ -1,0 +1,62 @@
+"""Fixtures shared by the rooms' tests."""
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from inspect_ai import eval
+from inspect_ai.log import EvalLog
+
+from tests.support.server import LoopbackServer, Script
+
+os.environ.setdefault("INSPECT_DISPLAY", "none")
+
+REAL_DATA = Path(__file__).parents[2] / "shared" / "data" / "CL-bench.jsonl.xz"
+
+
+@pytest.fixture(scope="session")
+def real_data() -> str:
+    """The path of the real dataset, on machines that have it."""
+    if not REAL_DATA.exists():
+        pytest.skip("the real dataset is not on this machine")
+    return str(REAL_DATA)
+
+
+@pytest.fixture(scope="session")
+def demo_run(tmp_path_factory: pytest.TempPathFactory) -> EvalLog:
+    """The log of a demo run with three epochs."""
+    (log,) = eval(
+        "inspect_clbench/clbench",
+        task_args={"dataset": "demo"},
+        model="clbench_demo/student",
+        model_roles={"grader": "clbench_demo/judge"},
+        epochs=3,
+        log_dir=str(tmp_path_factory.mktemp("demo")),
+        display="none",
+    )
+    assert log.status == "success", log.error
+    return log
+
+
+@pytest.fixture(scope="session")
+def demo_log(demo_run: EvalLog) -> str:
+    """The path of that log. Read it, copy it, never change it."""
+    return demo_run.location
+
+
+@pytest.fixture
+def serve(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Script], LoopbackServer]]:
+    """Start a scripted server; its models are `openai-api/loop/<name>`."""
+    servers: list[LoopbackServer] = []
+
+    def start(script: Script) -> LoopbackServer:
+        server = LoopbackServer(script).__enter__()
+        servers.append(server)
+        monkeypatch.setenv("LOOP_BASE_URL", server.url)
+        monkeypatch.setenv("LOOP_API_KEY", "loop-key")
+        return server
+
+    yield start
+    for server in servers:
+        server.__exit__()
