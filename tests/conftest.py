@@ -1,16 +1,26 @@
 """Fixtures shared by the rooms' tests."""
 
+import json
 import os
 from collections.abc import Callable, Iterator
+from importlib.resources import files
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 from inspect_ai import eval
 from inspect_ai.log import EvalLog
 
+from tests.support.s3 import bucket
 from tests.support.server import LoopbackServer, Script
 
+__all__ = ["bucket"]  # a fixture that lives with the other supports
+
 os.environ.setdefault("INSPECT_DISPLAY", "none")
+
+# A busy machine is no reason for a property to fail.
+settings.register_profile("clbench", deadline=None)
+settings.load_profile("clbench")
 
 REAL_DATA = Path(__file__).parents[2] / "shared" / "data" / "CL-bench.jsonl.xz"
 
@@ -60,3 +70,11 @@ def serve(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Script], Loopba
     yield start
     for server in servers:
         server.__exit__()
+
+
+@pytest.fixture(scope="session")
+def demo_rubrics() -> dict[str, list[str]]:
+    """The demo's rubrics by task."""
+    text = (files("inspect_clbench.demo") / "rows.jsonl").read_text("utf-8")
+    rows = [json.loads(line) for line in text.split("\n") if line]
+    return {row["metadata"]["task_id"]: row["rubrics"] for row in rows}

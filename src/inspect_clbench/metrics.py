@@ -7,17 +7,15 @@ set, and know the run from the epoch that the scorer wrote down.
 import math
 import statistics
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 from inspect_ai.scorer import CORRECT, NOANSWER, Metric, SampleScore, Value, metric
 
 NAN = float("nan")
 
 
-@dataclass(frozen=True)
-class Row:
+class Row(NamedTuple):
     """What the arithmetic needs to know of one score."""
 
     run: int
@@ -27,28 +25,30 @@ class Row:
 
 def rows_of(scores: Sequence[SampleScore]) -> list[Row]:
     """The scored rows; those left unscored by the user's choice are not among them."""
-    seen: Counter[Any] = Counter()
     rows = []
-    for sample_score in scores:
-        seen[sample_score.sample_id] += 1
-        score = sample_score.score
-        if score.value == NOANSWER:
-            continue
-        epoch = (score.metadata or {}).get("epoch")
-        run = epoch if isinstance(epoch, int) else seen[sample_score.sample_id]
+    for run, sample_score, solved in _scored(scores):
         context = (sample_score.sample_metadata or {}).get("context_id")
-        cluster = str(context if context else sample_score.sample_id)
-        rows.append(Row(run, cluster, score.value == CORRECT))
+        rows.append(Row(run, str(context or sample_score.sample_id), solved))
     return rows
+
+
+def _scored(scores: Sequence[SampleScore]) -> Iterator[tuple[int, SampleScore, bool]]:
+    """Run, score and whether solved, for each row that counts."""
+    seen: dict[Any, int] = {}
+    for sample_score in scores:
+        score = sample_score.score
+        epoch = score.metadata.get("epoch") if score.metadata else None
+        if not isinstance(epoch, int):  # the n-th score of a sample is of the n-th run
+            epoch = seen[sample_score.sample_id] = seen.get(sample_score.sample_id, 0) + 1
+        if score.value != NOANSWER:
+            yield epoch, sample_score, score.value == CORRECT
 
 
 def run_rates(rows: Iterable[Row]) -> list[float]:
     """The solving rate of each run, in the order of the runs."""
-    totals: Counter[int] = Counter()
-    solved: Counter[int] = Counter()
-    for row in rows:
-        totals[row.run] += 1
-        solved[row.run] += row.solved
+    rows = list(rows)
+    totals = Counter([row[0] for row in rows])
+    solved = Counter([row[0] for row in rows if row[2]])
     return [solved[run] / totals[run] for run in sorted(totals)]
 
 
@@ -71,12 +71,16 @@ def clustered_stderr(rows: Sequence[Row]) -> float:
     """
     if not rows:
         return NAN
-    totals = Counter(row.run for row in rows)
-    solved = Counter(row.run for row in rows if row.solved)
-    residuals: defaultdict[str, float] = defaultdict(float)
-    for row in rows:
-        total = totals[row.run]
-        residuals[row.cluster] += (row.solved - solved[row.run] / total) / total
+    totals = Counter([row[0] for row in rows])
+    solved = Counter([row[0] for row in rows if row[2]])
+    weights = {
+        run: ((1 - solved[run] / total) / total, -solved[run] / total / total)
+        for run, total in totals.items()
+    }
+    residuals: dict[str, float] = {}
+    for run, cluster, is_solved in rows:
+        weight = weights[run][0] if is_solved else weights[run][1]
+        residuals[cluster] = residuals.get(cluster, 0.0) + weight
     clusters = len(residuals)
     if clusters < 2:
         return NAN
@@ -112,14 +116,21 @@ def solving_by(
     """
 
     def compute(scores: list[SampleScore]) -> Value:
-        groups: defaultdict[str, list[SampleScore]] = defaultdict(list)
-        for score in scores:
-            name = (score.sample_metadata or {}).get(group_key)
-            if name:
-                groups[str(name)].append(score)
+        counts: dict[tuple[str, int], list[int]] = {}
+        for run, sample_score, solved in _scored(scores):
+            name = str((sample_score.sample_metadata or {}).get(group_key) or "")
+            count = counts.get((name, run))
+            if count is None:
+                count = counts[name, run] = [0, 0]
+            count[0] += solved
+            count[1] += 1
+        groups: defaultdict[str, list[float]] = defaultdict(list)
+        for name, run in sorted(counts):
+            solved_rows, total = counts[name, run]
+            groups[name].append(solved_rows / total)
+        groups.pop("", None)  # rows that name no group
         values = {}
-        for name in sorted(groups):
-            rates = run_rates(rows_of(groups[name]))
+        for name, rates in groups.items():
             values[name] = mean_rate(rates)
             if std and len(rates) > 1:
                 values[f"{name} (std)"] = std_over_runs(rates)

@@ -13,10 +13,16 @@ from inspect_ai.viewer import (
     ViewerConfig,
 )
 
-from inspect_clbench.judge.grading import Judgement
+from inspect_clbench.judge.error_types import ERROR_TYPES, Label, Labels
+from inspect_clbench.judge.grading import Asked, Judgement
 
-# Everything that can start or end a construct of Markdown, HTML or math.
-_SPECIAL = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|~^$&=:])")
+# Everything that can start or end a construct of Markdown, math or a bare link. Not
+# among them are <, > and &: the viewer writes them as entities before it reads the
+# Markdown, and a backslash before an entity makes it literal. An entity ends at its
+# semicolon; what a bracket could open is cut off by an invisible joiner.
+_SPECIAL = re.compile(r"([\\`*_{}\])#+\-.!|~^$=:;/@])")
+_OPENING = re.compile(r"<(?=[A-Za-z/!?])|^(?=>)")
+_JOINER = "\u2060"
 # Characters that hide, reorder or cut text.
 _INVISIBLE = re.compile(
     r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]"
@@ -28,7 +34,8 @@ _MOST_RATIONALE = 20_000
 def escape_markdown(text: str) -> str:
     """Text from outside on one line, with nothing left that Markdown would act on."""
     visible = _INVISIBLE.sub("\ufffd", " ".join(text.split()))
-    return _SPECIAL.sub(r"\\\1", visible)
+    closed = _OPENING.sub(rf"\g<0>{_JOINER}", visible)
+    return _SPECIAL.sub(r"\\\1", closed)
 
 
 def rubric_summary(met: int | None, total: int, solved: bool) -> str:
@@ -86,7 +93,38 @@ def _explain_judgement(judgement: Judgement, *, named: bool) -> str:
         for paragraph in verdict.rationale[:_MOST_RATIONALE].splitlines()
         if paragraph.strip()
     ]
+    if len(verdict.rationale) > _MOST_RATIONALE:
+        paragraphs.append("(cut here; the whole text is in the score's metadata)")
     return f"**Rationale{name}**{note}\n\n" + "\n\n".join(paragraphs or ["(none given)"])
+
+
+def explain_labels(asked: Asked[Labels], judges: int = 1) -> str:
+    """The error types of a failed answer as Markdown, those that apply first.
+
+    Args:
+        asked: What came of asking the judge for them.
+        judges: How many judges were bound, of which the first was asked.
+    """
+    judge = escape_markdown(asked.judge)
+    note = f"\n\nAsked: {judge}, the first of {judges} judges." if judges > 1 else ""
+    if asked.found is None:
+        reason = escape_markdown(str(asked.failure))
+        return f"**Not labelled**\n\nThe judge gave no usable labels: {reason}{note}"
+    lines: dict[bool, list[str]] = {True: [], False: []}
+    for key, label in asked.found.by_type.items():
+        lines[label.present].append(f"- **{ERROR_TYPES[key]}**{_explain_label(label)}")
+    titles = ", ".join(ERROR_TYPES[k] for k, lb in asked.found.by_type.items() if lb.present)
+    parts = [f"**{titles or 'None of the error types'}**"]
+    parts += ["\n".join(lines[True])] if lines[True] else []
+    parts += ["**Not found**\n\n" + "\n".join(lines[False])] if lines[False] else []
+    return "\n\n".join(parts) + note
+
+
+def _explain_label(label: Label) -> str:
+    numbers = ", ".join(str(number) for number in label.rubrics)
+    concerned = f" (rubric{'s' if len(label.rubrics) > 1 else ''} {numbers})" if numbers else ""
+    reason = escape_markdown(label.reason)
+    return concerned + (f": {reason}" if reason else "")
 
 
 def viewer_config() -> ViewerConfig:
@@ -98,13 +136,22 @@ def viewer_config() -> ViewerConfig:
                     ScannerResultField(name="value", label="Verdict"),
                     ScannerResultField(name="explanation", label="Rubrics"),
                     MetadataField(key="judge", label="Judge"),
-                    MetadataField(key="judge_error", label="Judge error"),
+                    MetadataField(key="judge_error", label="Judge error", collapsed=True),
                 ],
                 exclude_fields=[
                     MetadataField(key=key)
                     for key in ("grading_rationale", "requirement_status", "vote_rationales")
                 ],
-            )
+            ),
+            "error_types*": ScannerResultView(
+                fields=[
+                    ScannerResultField(name="value", label="Error types"),
+                    ScannerResultField(name="explanation", label="Reasons"),
+                    MetadataField(key="judge", label="Judge"),
+                    MetadataField(key="judge_error", label="Judge error", collapsed=True),
+                ],
+                exclude_fields=[MetadataField(key="labels")],
+            ),
         },
         sample_score_view=SampleScoreView(default="chips"),
         task_samples_view=TaskSamplesView(
@@ -114,6 +161,7 @@ def viewer_config() -> ViewerConfig:
                 TaskSamplesColumn(id="sampleId"),
                 TaskSamplesColumn(id="epoch"),
                 TaskSamplesColumn.score("rubric_judge"),
+                TaskSamplesColumn.score("error_types"),
                 TaskSamplesColumn(id="answer"),
                 TaskSamplesColumn(id="input"),
                 TaskSamplesColumn(id="error"),

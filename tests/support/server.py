@@ -48,7 +48,13 @@ Script = Callable[[Call], Reply]
 
 
 class LoopbackServer:
-    """Serves chat completions and Responses on 127.0.0.1 from a thread of its own."""
+    """Serves chat completions and Responses on 127.0.0.1 from a thread of its own.
+
+    Servers of one process take the same port one after the other: Inspect keeps a
+    model's client, and with it the address, for the life of the process.
+    """
+
+    _process_port = 0
 
     def __init__(self, script: Script) -> None:
         self.script = script
@@ -79,9 +85,11 @@ class LoopbackServer:
     def _serve(self) -> None:
         asyncio.set_event_loop(self._loop)
         server = self._loop.run_until_complete(
-            asyncio.start_server(self._connection, "127.0.0.1", 0, limit=1 << 26)
+            asyncio.start_server(
+                self._connection, "127.0.0.1", type(self)._process_port, limit=1 << 26
+            )
         )
-        self.port = server.sockets[0].getsockname()[1]
+        self.port = type(self)._process_port = server.sockets[0].getsockname()[1]
         self._ready.set()
         self._loop.run_forever()
         server.close()

@@ -3,6 +3,7 @@
 import ast
 import hashlib
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -23,6 +24,9 @@ UPSTREAM_URL = (
     f"https://raw.githubusercontent.com/Tencent-Hunyuan/CL-bench/{UPSTREAM_COMMIT}/eval.py"
 )
 _UPSTREAM_MOST_BYTES = 1_000_000
+_FETCH_BY_HAND = (
+    "Get that file on a machine with access and give its path: -T judge_prompt=path/to/eval.py"
+)
 
 _NO_RUBRICS = "(This task lists no rubric.)"
 
@@ -51,6 +55,19 @@ class JudgePrompt:
         return "".join((head, values[first], middle, values[second], tail))
 
 
+def graded_text(completion: str) -> str:
+    """The part of a model's output that is graded: nothing, if it only thought.
+
+    Inspect takes inline thinking out of an output, but hands it through where nothing
+    else is there; one that was cut off while thinking has no answer either.
+    """
+    text = completion.strip()
+    only_thought = text.startswith("<think>") and (
+        "</think>" not in text or text.endswith("</think>")
+    )
+    return "" if only_thought or not text else completion
+
+
 def numbered_rubrics(rubrics: Sequence[str]) -> list[tuple[int, str]]:
     """The rubrics with their positions; a blank one leaves a gap in the numbers."""
     return [(i, r.strip()) for i, r in enumerate(rubrics, start=1) if r.strip()]
@@ -74,33 +91,49 @@ def load_judge_prompt(judge_prompt: str = "builtin") -> JudgePrompt:
         return _builtin()
     if judge_prompt == "upstream":
         return JudgePrompt("upstream", upstream_template(_upstream_source()))
-    path = Path(judge_prompt).expanduser()
     try:
+        path = Path(judge_prompt).expanduser()
         content = path.read_bytes()
-    except OSError as ex:
+    except (OSError, RuntimeError, ValueError) as ex:
         raise ClbenchError(
-            f"judge_prompt={judge_prompt}: no such template ({ex.strerror}). "
-            "Use builtin, upstream, or the path of a text template or of a copy of "
-            "CL-bench's eval.py."
+            f"judge_prompt={judge_prompt}: no such template "
+            f"({getattr(ex, 'strerror', None) or ex}). Use builtin, upstream, or the path "
+            "of a text template or of a copy of CL-bench's eval.py."
         ) from None
-    if path.suffix == ".py":
-        _check_upstream(content, str(path))
+    if path.suffix == ".py" or _is_upstream(content):
+        if not _is_upstream(content):
+            raise ClbenchError(
+                f"{path}: {_not_upstream(content)} Take the file from {UPSTREAM_URL}, "
+                "unchanged down to its line endings; or, for a template of your own, give "
+                "the file another ending than .py."
+            )
         return JudgePrompt("upstream", upstream_template(content.decode()))
     try:
-        template = content.decode()
+        template = content.decode("utf-8-sig")
     except UnicodeDecodeError as ex:
-        raise ClbenchError(f"{path}: not UTF-8 text ({ex.reason}).") from None
+        raise ClbenchError(
+            f"{path}: not UTF-8 text (byte {ex.start + 1}: {ex.reason}). Save the "
+            "template as UTF-8."
+        ) from None
     _check_placeholders(template, str(path))
     return JudgePrompt(path.name, template)
 
 
 def upstream_template(source: str) -> str:
     """Take the original prompt out of the source of `eval.py`, without executing it."""
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.FunctionDef) and node.name == "call_judge_api":
+    try:
+        module = ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError) as ex:
+        raise ClbenchError(f"eval.py: not Python source ({ex}).") from None
+    for node in ast.walk(module):
+        if (
+            isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+            and node.name == "call_judge_api"
+        ):
             for statement in ast.walk(node):
-                if isinstance(statement, ast.Assign) and _assigns_prompt(statement):
-                    template = _literal_text(statement.value)
+                value = _assigned_prompt(statement)
+                if value is not None:
+                    template = _literal_text(value)
                     _check_placeholders(template, "eval.py")
                     return template
     raise ClbenchError("eval.py: no prompt found in call_judge_api.")
@@ -112,9 +145,14 @@ def _builtin() -> JudgePrompt:
     return JudgePrompt("builtin", resource.read_text(encoding="utf-8"))
 
 
-def _assigns_prompt(statement: ast.Assign) -> bool:
-    target = statement.targets[0]
-    return isinstance(target, ast.Name) and target.id == "grading_prompt"
+def _assigned_prompt(statement: ast.AST) -> ast.expr | None:
+    match statement:
+        case (
+            ast.Assign(targets=[ast.Name(id="grading_prompt")], value=value)
+            | ast.AnnAssign(target=ast.Name(id="grading_prompt"), value=value)
+        ):
+            return value
+    return None
 
 
 def _literal_text(node: ast.expr) -> str:
@@ -137,14 +175,15 @@ def _check_placeholders(template: str, where: str) -> None:
             )
 
 
-def _check_upstream(content: bytes, where: str) -> None:
-    found = hashlib.sha256(content).hexdigest()
-    if found != UPSTREAM_SHA256:
-        raise ClbenchError(
-            f"{where}: this is not CL-bench's eval.py at commit {UPSTREAM_COMMIT[:12]} "
-            f"(sha256 {found[:12]}…, expected {UPSTREAM_SHA256[:12]}…). Take the file "
-            f"from {UPSTREAM_URL}, unchanged down to its line endings."
-        )
+def _is_upstream(content: bytes) -> bool:
+    return hashlib.sha256(content).hexdigest() == UPSTREAM_SHA256
+
+
+def _not_upstream(content: bytes) -> str:
+    return (
+        f"this is not CL-bench's eval.py at commit {UPSTREAM_COMMIT[:12]} (sha256 "
+        f"{hashlib.sha256(content).hexdigest()[:12]}…, expected {UPSTREAM_SHA256[:12]}…)."
+    )
 
 
 def upstream_cache_file() -> Path:
@@ -154,30 +193,36 @@ def upstream_cache_file() -> Path:
 
 def _upstream_source() -> str:
     cached = upstream_cache_file()
-    if cached.exists():
+    try:
         content = cached.read_bytes()
-        if hashlib.sha256(content).hexdigest() == UPSTREAM_SHA256:
-            return content.decode()
-    content = _download()
-    _check_upstream(content, UPSTREAM_URL)
-    with replacing(cached) as file:
-        file.write(content)
+    except OSError:
+        content = b""
+    if not _is_upstream(content):
+        content = _download()
+        # A cache folder that cannot be written to only costs another download.
+        with suppress(OSError), replacing(cached) as file:
+            file.write(content)
     return content.decode()
 
 
 def _download() -> bytes:
+    content = bytearray()
     try:
         with httpx.stream("GET", UPSTREAM_URL, timeout=30, follow_redirects=True) as response:
             response.raise_for_status()
-            content = bytearray()
             for chunk in response.iter_bytes():
                 content += chunk
                 if len(content) > _UPSTREAM_MOST_BYTES:
                     break
-            return bytes(content)
-    except httpx.HTTPError as ex:
+    except Exception as ex:  # a broken proxy or certificate setting is not an HTTPError
         raise ClbenchError(
             f"judge_prompt=upstream: the original prompt could not be fetched from "
-            f"{UPSTREAM_URL} ({type(ex).__name__}: {ex}). Get that file on a machine "
-            "with access and give its path: -T judge_prompt=path/to/eval.py"
+            f"{UPSTREAM_URL} ({type(ex).__name__}: {ex}). {_FETCH_BY_HAND}"
         ) from None
+    if not _is_upstream(bytes(content)):
+        raise ClbenchError(
+            f"judge_prompt=upstream: {UPSTREAM_URL} gave something else: "
+            f"{_not_upstream(bytes(content))} Does a proxy answer in its place? "
+            f"{_FETCH_BY_HAND}"
+        )
+    return bytes(content)

@@ -1,0 +1,138 @@
+"""Who judges: the default judge, another one, several."""
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from inspect_ai.log import read_eval_log
+
+from tests.support.builders import metrics_of, row, run_eval, verdict, write_rows
+from tests.support.server import Call, LoopbackServer, Reply, Script
+
+Serve = Callable[[Script], LoopbackServer]
+GOOD, BAD = (
+    verdict(1, ["yes"] * 3, "All met."),
+    verdict(0, ["yes", "no", "yes"], "Two is missing."),
+)
+
+
+@pytest.fixture
+def openai_on_loopback(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> Serve:
+    def start(script: Script) -> LoopbackServer:
+        server = serve(script)
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        monkeypatch.setenv("OPENAI_API_KEY", "loop-key")
+        return server
+
+    return start
+
+
+def test_the_default_judge_is_gpt_5_1_at_low_effort(
+    openai_on_loopback: Serve, tmp_path: Path
+) -> None:
+    server = openai_on_loopback(
+        lambda call: (
+            Reply("Answer.") if call.model == "student" else Reply(f"```json\n{GOOD}```")
+        )
+    )
+    dataset = write_rows(tmp_path / "rows.jsonl", [row("a")])
+    log = run_eval(dataset, tmp_path, model_roles={})
+    assert metrics_of(log)["solving_rate"] == 1.0
+    judged = server.calls_of("gpt-5.1")[-1]
+    assert judged.path.endswith("/responses")
+    assert judged.body["reasoning"]["effort"] == "low"
+    assert "max_output_tokens" not in judged.body
+    assert "temperature" not in judged.body
+    assert [m["role"] for m in judged.messages] == ["user"], "one user message"
+    assert (log.stats.role_usage or {})["grader"].output_tokens > 0
+
+
+def test_the_model_under_test_never_judges_by_accident(
+    openai_on_loopback: Serve, tmp_path: Path
+) -> None:
+    server = openai_on_loopback(lambda call: Reply(GOOD))
+    dataset = write_rows(tmp_path / "rows.jsonl", [row("a")])
+    run_eval(dataset, tmp_path, model_roles={})
+    assert len(server.calls_of("student")) == 1
+
+
+@pytest.mark.parametrize("fault", ["refusal", "length", "content_filter"])
+def test_faults_of_the_responses_api(
+    openai_on_loopback: Serve, tmp_path: Path, fault: str
+) -> None:
+    def script(call: Call) -> Reply:
+        if call.model == "student":
+            return Reply("Answer.")
+        if call.attempt > 1:
+            return Reply(GOOD)
+        if fault == "refusal":
+            return Reply(refusal="No.")
+        return Reply(GOOD[:40], finish_reason=fault)
+
+    openai_on_loopback(script)
+    dataset = write_rows(tmp_path / "rows.jsonl", [row("a")])
+    log = run_eval(dataset, tmp_path, model_roles={})
+    score = ((log.samples or [])[0].scores or {})["rubric_judge"]
+    assert (score.value, (score.metadata or {})["judge_attempts"]) == ("C", 2)
+
+
+PANEL = {  # what three judges say of four answers, and what is decided
+    "all": (GOOD, GOOD, GOOD, "C", None),
+    "majority": (GOOD, BAD, GOOD, "C", None),
+    "minority": (BAD, GOOD, BAD, "I", None),
+    "one-fails": (GOOD, "Hm.", GOOD, "C", None),
+    "fail-tips-it": (GOOD, "Hm.", BAD, "I", "grader_failed"),
+    "fail-without-effect": (BAD, "Hm.", BAD, "I", None),
+}
+
+
+def panel_script(call: Call) -> Reply:
+    name = call.prompt.rsplit("TASK=", 1)[-1].split()[0]
+    if call.model == "student":
+        return Reply(f"Answer. TASK={name} end")
+    if "TASK=" not in call.prompt:
+        return Reply("ready")
+    return Reply(PANEL[name][int(call.model.removeprefix("judge")) - 1])
+
+
+def test_a_panel_decides_by_strict_majority_and_keeps_every_vote(
+    serve: Serve, tmp_path: Path
+) -> None:
+    serve(panel_script)
+    dataset = write_rows(tmp_path / "rows.jsonl", [row(name) for name in PANEL])
+    command = [
+        sys.executable, "-m", "inspect_ai", "eval", "inspect_clbench/clbench",
+        "-T", f"dataset={dataset}", "--model", "openai-api/loop/student", "--model-role",
+        "grader=openai-api/loop/judge1,openai-api/loop/judge2,openai-api/loop/judge3",
+        "--log-dir", str(tmp_path / "logs"), "--display", "none",
+    ]  # fmt: skip
+    subprocess.run(command, check=True, timeout=120)
+    (path,) = (tmp_path / "logs").glob("*.eval")
+    log = read_eval_log(str(path))
+    scores = {str(s.id): (s.scores or {})["rubric_judge"] for s in log.samples or []}
+    for name, (*_, value, reason) in PANEL.items():
+        assert (scores[name].value, scores[name].reason) == (value, reason), name
+    minority = scores["minority"]
+    votes = (minority.metadata or {})["votes"]
+    assert [(v["judge"], v["solved"], v["status"]) for v in votes] == [
+        ("openai-api/loop/judge1", False, "yny"),
+        ("openai-api/loop/judge2", True, "yyy"),
+        ("openai-api/loop/judge3", False, "yny"),
+    ]
+    assert (minority.metadata or {})["vote_rationales"] == [
+        "Two is missing.", "All met.", "Two is missing.",
+    ]  # fmt: skip
+    for words in ("judge1", "judge2", "judge3", "All met", "Two is missing"):
+        assert words in (minority.explanation or "")
+    assert metrics_of(log)["judge_failures"] == 1
+
+
+def test_a_tie_counts_against_the_answer(serve: Serve, tmp_path: Path) -> None:
+    serve(panel_script)
+    dataset = write_rows(tmp_path / "rows.jsonl", [row("majority")])
+    roles = {"grader": ["openai-api/loop/judge1", "openai-api/loop/judge2"]}
+    log = run_eval(dataset, tmp_path, model_roles=roles)
+    assert ((log.samples or [])[0].scores or {})["rubric_judge"].value == "I"
+    assert metrics_of(log)["judge_failures"] == 0
