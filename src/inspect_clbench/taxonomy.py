@@ -10,12 +10,23 @@ class Benchmark:
     title: str
     hub_id: str
     revision: str
+    """The commit of the hub's repository; abbreviated where no more of it is known."""
+
+    sha256: str
+    """Of the file of rows at that revision."""
+
     tasks: int
     groups: dict[str, tuple[str, ...]]
     """Category name to its sub-category names, both in the paper's order."""
 
     leaderboard_keys: dict[str, str]
     """Category name to its key in the leaderboard object."""
+
+    judge_effort: str
+    """Reasoning effort at which its authors run the default judge."""
+
+    demo: str
+    """What the names of its demo files begin with."""
 
     has_contexts: bool = True
     """Whether rows name the context that they share with others."""
@@ -33,6 +44,7 @@ CLBENCH = Benchmark(
     title="CL-bench",
     hub_id="tencent/CL-bench",
     revision="b28a5832a09b0d96c0cf4c22e90d7c60ede25b80",
+    sha256="d5fc88d4b2eea75c61dd40862021b6ae2fba26bd21b58e8c5e18377a763943be",
     tasks=1899,
     groups={
         "Domain Knowledge Reasoning": (
@@ -68,6 +80,46 @@ CLBENCH = Benchmark(
         "Procedural Task Execution": "procedural",
         "Empirical Discovery & Simulation": "pattern",
     },
+    judge_effort="low",
+    demo="",
 )
 
-BENCHMARKS = {benchmark.title: benchmark for benchmark in (CLBENCH,)}
+CLBENCH_LIFE = Benchmark(
+    title="CL-bench Life",
+    hub_id="tencent/CL-bench-Life",
+    revision="cd2589f",
+    sha256="4a10701a74bc9e53a84136e1ab0c5aa06989bbaf04a03ca6db6f6b3f17eaac34",
+    tasks=405,
+    groups={
+        "Communication & Social Interactions": (
+            "Group Conversations & Meeting Transcripts",
+            "Private Conversations",
+            "Community Interactions",
+        ),
+        "Fragmented Information & Revisions": (
+            "Personal Information Fragments",
+            "Public Information Fragments",
+            "Creation & Revision Histories",
+        ),
+        "Behavioral Records & Activity Trails": (
+            "Game Logs",
+            "Digital Footprints & Daily-Life Records",
+            "Self-Tracking Trajectories",
+        ),
+    },
+    leaderboard_keys={
+        "Communication & Social Interactions": "interpersonal",
+        "Fragmented Information & Revisions": "thought",
+        "Behavioral Records & Activity Trails": "behavior",
+    },
+    judge_effort="high",
+    demo="life_",
+    has_contexts=False,
+)
+
+BENCHMARKS = {benchmark.title: benchmark for benchmark in (CLBENCH, CLBENCH_LIFE)}
+
+
+def benchmark_of(category: str) -> Benchmark | None:
+    """The benchmark that has a category of this name."""
+    return next((b for b in BENCHMARKS.values() if category in b.groups), None)

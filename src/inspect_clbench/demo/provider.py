@@ -6,6 +6,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
+from anyio.lowlevel import RunVar
 from inspect_ai.model import (
     ChatMessage,
     GenerateConfig,
@@ -17,8 +18,14 @@ from inspect_ai.model import (
 from inspect_ai.tool import ToolChoice, ToolInfo
 
 from inspect_clbench.demo.judge import judge_reply
+from inspect_clbench.demo.labeller import is_label_prompt, label_reply
 from inspect_clbench.errors import ClbenchError
 from inspect_clbench.judge.prompt import rubric_lines
+from inspect_clbench.taxonomy import BENCHMARKS
+
+# Inspect keeps a model for all evaluations of a process; what it counts must not outlive
+# one of them, or the second would start with other answers than the first.
+_calls: RunVar[Counter[tuple[str, str]]] = RunVar("clbench_demo_calls")
 
 _NO_ROW = "I only know the tasks of the demo: run this model with -T dataset=demo."
 
@@ -41,7 +48,6 @@ class clbench_demo(ModelAPI):
                 f"clbench_demo/{model_name}: unknown. There are clbench_demo/student "
                 "and clbench_demo/judge."
             )
-        self._calls: Counter[str] = Counter()
 
     async def generate(
         self,
@@ -51,8 +57,7 @@ class clbench_demo(ModelAPI):
         config: GenerateConfig,
     ) -> ModelOutput:
         prompt = "\n".join(message.text for message in input)
-        call = self._calls[prompt]
-        self._calls[prompt] += 1
+        call = _count_call(self.model_name, prompt)
         reply = _answer(prompt, call) if self.model_name == "student" else _grade(prompt, call)
         usage = ModelUsage(
             input_tokens=len(prompt) // 4,
@@ -61,6 +66,16 @@ class clbench_demo(ModelAPI):
         )
         output = ModelOutput.from_content(f"clbench_demo/{self.model_name}", reply)
         return output.model_copy(update={"usage": usage})
+
+
+def _count_call(model: str, prompt: str) -> int:
+    """How often a model was asked the same before, in this evaluation."""
+    calls = _calls.get(None)
+    if calls is None:
+        calls = Counter()
+        _calls.set(calls)
+    calls[model, prompt] += 1
+    return calls[model, prompt] - 1
 
 
 def _answer(prompt: str, call: int) -> str:
@@ -73,21 +88,33 @@ def _answer(prompt: str, call: int) -> str:
 
 
 def _grade(prompt: str, call: int) -> str:
-    style = next((s for lines, s in _styles().items() if lines in prompt), "plain")
-    return judge_reply(prompt, style, call)
+    if is_label_prompt(prompt):
+        return label_reply(prompt)
+    known = (item for item in _styles().items() if item[0] in prompt)
+    rubric_text, style = next(known, ("", "plain"))
+    return judge_reply(prompt, style, call, rubric_text)
 
 
 @cache
 def _rows() -> list[dict[str, Any]]:
-    text = (files("inspect_clbench.demo") / "rows.jsonl").read_text("utf-8")
-    return [json.loads(line) for line in text.split("\n") if line]
+    return [
+        json.loads(line)
+        for benchmark in BENCHMARKS.values()
+        for line in _text(f"{benchmark.demo}rows.jsonl").split("\n")
+        if line
+    ]
 
 
 @cache
 def _scripts() -> dict[str, Any]:
-    text = (files("inspect_clbench.demo") / "answers.json").read_text("utf-8")
-    scripts: dict[str, Any] = json.loads(text)
+    scripts: dict[str, Any] = {}
+    for benchmark in BENCHMARKS.values():
+        scripts |= json.loads(_text(f"{benchmark.demo}answers.json"))
     return scripts
+
+
+def _text(name: str) -> str:
+    return (files("inspect_clbench.demo") / name).read_text("utf-8")
 
 
 @cache

@@ -1,0 +1,172 @@
+"""Answers that exist already: inference files of the original scripts, graded without a model."""
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from logging import getLogger
+from pathlib import Path
+from typing import Any
+
+from inspect_ai.dataset import Sample
+from inspect_ai.log import EvalSpec
+from inspect_ai.model import ModelOutput
+from inspect_ai.scorer import SampleScore
+from inspect_ai.solver import Generate, Solver, TaskState, solver
+from inspect_ai.util import EarlyStop, EarlyStopping
+from pydantic import JsonValue
+
+from inspect_clbench.errors import ClbenchError
+from inspect_clbench.row_files import file_records, model_name_of
+from inspect_clbench.rows import answer_id
+
+logger = getLogger(__name__)
+
+NAME = "inspect_clbench/replay"
+
+_SHOWN_IDS = 3
+
+
+@solver
+def replay(files: str | list[str], model_name: str | None = None) -> Solver:
+    """Give the answers that stand in inference files; no model is called.
+
+    Use it with `--model none` and as many epochs as there are files. Rows are
+    matched by `metadata.task_id`, or by `idx` where they have no metadata.
+
+    Args:
+        files: Inference files of the original scripts, one per run: the n-th file is
+            epoch n. Paths or URLs, also compressed (.gz, .xz, .zst).
+        model_name: The name of the model in tables; taken from the files' names when
+            not given.
+    """
+    paths = replayed_files(files)
+    runs = [_read(path) for path in paths]
+    name = str(model_name or model_name_of(paths))
+
+    async def solve(state: TaskState, generate: Generate) -> TaskState:
+        if state.epoch > len(runs):
+            raise _count_error(len(runs), state.epoch)
+        answers = runs[state.epoch - 1]
+        if state.sample_id not in answers:
+            raise ClbenchError(
+                f"{paths[state.epoch - 1]}: no row for task {state.sample_id}. Add it to the "
+                "file and complete the run with: inspect eval-retry LOG"
+            )
+        # An empty answer too needs a choice: without one it passes for a sample that
+        # was never answered.
+        state.output = ModelOutput.from_content(name, answers[str(state.sample_id)])
+        state.messages.append(state.output.message)
+        return state
+
+    return solve
+
+
+class ReplayCheck:
+    """Compares replayed files with the run they are for, before its first sample.
+
+    Inspect tells a solver neither the epochs nor the tasks of its run. It tells the
+    task's early-stopping manager, just before anything runs.
+    """
+
+    def __init__(self, manager: EarlyStopping) -> None:
+        self._manager = manager
+
+    async def start_task(self, task: EvalSpec, samples: list[Sample], epochs: int) -> str:
+        if task.solver == NAME:
+            paths = replayed_files((task.solver_args or {})["files"])
+            _check(paths, {str(sample.id) for sample in samples}, epochs)
+        return await self._manager.start_task(task, samples, epochs)
+
+    async def schedule_sample(self, id: str | int, epoch: int) -> EarlyStop | None:
+        return await self._manager.schedule_sample(id, epoch)
+
+    async def complete_sample(
+        self, id: str | int, epoch: int, scores: dict[str, SampleScore]
+    ) -> None:
+        await self._manager.complete_sample(id, epoch, scores)
+
+    async def complete_task(self) -> dict[str, JsonValue]:
+        return await self._manager.complete_task()
+
+
+def replayed_files(files: Any) -> list[str]:
+    """The paths in a `files` argument, which a command line may have made one or many."""
+    paths = [files] if isinstance(files, str | Path) else list(files or ())
+    named = [str(path).strip() for path in paths]
+    if not named or not all(named):
+        raise ClbenchError(
+            "replay: name the files, one per run: -S files=run1.jsonl,run2.jsonl"
+        )
+    return named
+
+
+def _check(paths: Sequence[str], tasks: set[str], epochs: int) -> None:
+    if len(paths) != epochs:
+        raise _count_error(len(paths), epochs)
+    for path in paths:
+        answers = _read(path)
+        unknown = [task_id for task_id in answers if task_id not in tasks]
+        if len(unknown) == len(answers):
+            raise ClbenchError(
+                f"{path}: none of its {len(answers):,} rows fits a task of this run (the "
+                f"first: {unknown[0]}). Is it a file of another dataset?"
+            )
+        if unknown:
+            logger.warning(
+                "%s: %d of %d rows fit no task of this run and are left out (%s). That is "
+                "as it should be with --limit or a category.",
+                path, len(unknown), len(answers), _some(unknown),
+            )  # fmt: skip
+        missing = sorted(tasks - answers.keys())
+        if missing:
+            logger.warning(
+                "%s: no row for %d of %d tasks (%s). They become errors, not zeros.",
+                path, len(missing), len(tasks), _some(missing),
+            )  # fmt: skip
+
+
+def _some(ids: Sequence[str]) -> str:
+    more = f" and {len(ids) - _SHOWN_IDS:,} more" if len(ids) > _SHOWN_IDS else ""
+    return ", ".join(ids[:_SHOWN_IDS]) + more
+
+
+def _count_error(files: int, epochs: int) -> ClbenchError:
+    return ClbenchError(
+        f"replay: {files} file(s) for {epochs} epoch(s), but each run needs a file of its "
+        f"own. Use --epochs {files}, or name as many files as epochs."
+    )
+
+
+def _read(path: str) -> Mapping[str, str]:
+    try:
+        stat = Path(path).stat()
+        version: tuple[int, ...] = (stat.st_mtime_ns, stat.st_size)
+    except OSError:  # a URL, or no file; the reader tells
+        version = ()
+    return _answers(path, version)
+
+
+@lru_cache(maxsize=64)
+def _answers(path: str, version: tuple[int, ...]) -> Mapping[str, str]:
+    """The answers of a file by task id; "" for a null. Nothing else of a row is kept."""
+    answers: dict[str, str] = {}
+    rows: dict[str, int] = {}
+    for number, record in file_records(path):
+        where = f"{path}, row {number}"
+        task_id = answer_id(record, where)
+        if (earlier := rows.setdefault(task_id, number)) != number:
+            raise ClbenchError(
+                f"{where}: task {task_id} already stands in row {earlier}. A run has one "
+                "answer per task; remove one of the rows."
+            )
+        if "model_output" not in record:
+            raise ClbenchError(f"{where}, task {task_id}: the row has no model_output.")
+        answer = record["model_output"]
+        if not isinstance(answer, str | None):
+            raise ClbenchError(
+                f"{where}, task {task_id}: model_output must be text or null, this one is "
+                f"{type(answer).__name__}."
+            )
+        answers[task_id] = answer or ""
+    if not answers:
+        raise ClbenchError(f"{path}: the file has no rows.")
+    return answers

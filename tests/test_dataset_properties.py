@@ -1,0 +1,102 @@
+import json
+from typing import Any
+
+import fsspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from inspect_clbench.dataset import load_samples
+from inspect_clbench.errors import ClbenchError
+from inspect_clbench.taxonomy import CLBENCH
+from tests.support.rows import packed, row
+
+# Half characters are no text; everything else is, line ends of all kinds included.
+text = st.text(st.characters(exclude_categories=["Cs"])) | st.lists(
+    st.sampled_from(["\u2028", "\u2029", "\x85", "\r\n", "\n", "\x0b", "\x1c", "\x00", "\ufeff", "<think>", "{", "\\"])
+).map("".join)  # fmt: skip
+rubric = text | text.map(lambda criteria: {"rubric_criteria": criteria})
+message = st.fixed_dictionaries(
+    {"role": st.sampled_from(["system", "user", "assistant"]), "content": text}
+)
+conversation = st.tuples(
+    st.lists(message, max_size=4),
+    text.map(lambda content: {"role": "user", "content": content}),
+).map(lambda parts: [*parts[0], parts[1]])
+records = st.lists(
+    st.builds(
+        lambda task_id, sub, messages, rubrics: row(
+            1, sub, task_id=task_id, messages=messages, rubrics=rubrics
+        ),
+        text.filter(bool),
+        st.sampled_from(CLBENCH.sub_categories),
+        conversation,
+        st.lists(rubric, min_size=1, max_size=4),
+    ),
+    min_size=1,
+    max_size=4,
+    unique_by=lambda record: record["metadata"]["task_id"],
+)
+
+
+def criteria(rubric: str | dict[str, str]) -> str:
+    return rubric if isinstance(rubric, str) else rubric["rubric_criteria"]
+
+
+def stored(content: bytes, ending: str) -> str:
+    url = f"memory://properties/rows{ending}"
+    with fsspec.open(url, "wb") as file:
+        file.write(content)
+    return url
+
+
+@given(
+    written=records,
+    ending=st.sampled_from([".jsonl", ".json", ".jsonl.gz", ".jsonl.xz", ".json.zst"]),
+)
+def test_rows_come_back_as_they_were_written(
+    written: list[dict[str, Any]], ending: str
+) -> None:
+    dataset = load_samples(stored(packed(written, ending), ending))
+    assert [sample.id for sample in dataset] == [r["metadata"]["task_id"] for r in written]
+    for sample, record in zip(dataset, written, strict=True):
+        assert not isinstance(sample.input, str)
+        sent = [{"role": m.role, "content": m.content} for m in sample.input]
+        assert sent == record["messages"]
+        assert sample.metadata is not None
+        assert sample.metadata["rubrics"] == [criteria(r) for r in record["rubrics"]]
+
+
+anything = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=5,
+)
+
+
+@given(
+    value=anything,
+    place=st.sampled_from(["messages", "rubrics", "metadata", "task_id", "context_id", "context_category"]),
+)  # fmt: skip
+def test_whatever_stands_in_a_row_gives_samples_or_one_clear_error(
+    value: Any, place: str
+) -> None:
+    source = stored(json.dumps(row(1, **{place: value})).encode(), ".jsonl")
+    try:
+        samples = load_samples(source)
+    except ClbenchError as error:
+        message = str(error)
+    else:
+        assert len(samples) == 1
+        return
+    assert message.startswith(f"{source}, row 1, task ")
+
+
+@given(content=st.binary() | st.text().map(str.encode), ending=st.sampled_from(
+    [f"{k}{c}" for k in (".jsonl", ".json", ".parquet") for c in ("", ".gz", ".xz", ".zst")]
+))  # fmt: skip
+def test_no_file_is_read_with_any_other_error(content: bytes, ending: str) -> None:
+    source = stored(content, ending)
+    with pytest.raises(ClbenchError) as error:
+        load_samples(source)
+    assert source in str(error.value)

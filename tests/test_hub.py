@@ -1,0 +1,74 @@
+"""The files on the hub: found by their content, at a pinned commit, once."""
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from inspect_clbench.taxonomy import CLBENCH_LIFE
+from tests.support.files import FileServer
+from tests.support.hub import Hub
+
+ROW = {
+    "messages": [{"role": "user", "content": "Who brings the soup?"}],
+    "rubrics": ["Names Otto."],
+    "metadata": {
+        "task_id": "life-1",
+        "context_category": "Behavioral Records & Activity Trails",
+        "context_subcategory": "Game Logs",
+    },
+}
+FULL = CLBENCH_LIFE.revision + "0" * 33
+LINES = (json.dumps(ROW) + "\n").encode()
+
+
+def _from_hub(hub: FileServer, home: Path, sha256: str) -> subprocess.CompletedProcess[str]:
+    program = (
+        "from dataclasses import replace\n"
+        "from inspect_clbench.dataset import load_samples\n"
+        "from inspect_clbench.taxonomy import CLBENCH_LIFE as LIFE\n"
+        f"dataset = load_samples(LIFE.hub_id, replace(LIFE, sha256={sha256!r}))\n"
+        "print([sample.id for sample in dataset])"
+    )
+    environment = {**os.environ, "HF_ENDPOINT": hub.url, "HF_HOME": str(home)}
+    return subprocess.run(
+        [sys.executable, "-c", program],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+
+
+@pytest.mark.parametrize("name", ["CL-bench Life.jsonl", "CL-bench-Life.jsonl"])
+def test_the_hub_gives_the_pinned_file_and_then_is_not_needed(
+    tmp_path: Path, name: str
+) -> None:
+    sha256 = hashlib.sha256(LINES).hexdigest()
+    history = {"f" * 40: {"CL-bench-Life.jsonl": b"{}\n"}, FULL: {name: LINES}}
+    hub = Hub(CLBENCH_LIFE.hub_id, history)
+    with hub:
+        first = _from_hub(hub, tmp_path, sha256)
+    assert first.stdout == "['life-1']\n", first.stderr
+    offline = _from_hub(hub, tmp_path, sha256)
+    assert offline.stdout == "['life-1']\n", offline.stderr
+
+
+def test_without_the_pinned_commit_the_content_decides(tmp_path: Path) -> None:
+    history = {"f" * 40: {"CL-bench-Life.jsonl": LINES}}
+    with Hub(CLBENCH_LIFE.hub_id, history) as hub:
+        right = _from_hub(hub, tmp_path, hashlib.sha256(LINES).hexdigest())
+        wrong = _from_hub(hub, tmp_path, "0" * 64)
+    assert right.stdout == "['life-1']\n", right.stderr
+    assert "CL-bench-Life.jsonl (sha256" in wrong.stderr
+    assert "-T dataset=path/to/file.jsonl" in wrong.stderr
+
+
+def test_a_hub_without_the_dataset_is_told(tmp_path: Path) -> None:
+    with Hub("somebody/else", {"f" * 40: {}}) as hub:
+        run = _from_hub(hub, tmp_path, "0" * 64)
+    assert "tencent/CL-bench-Life: the dataset could not be loaded" in run.stderr
