@@ -2,55 +2,44 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, Literal
 
 from inspect_ai.log import (
     EvalLog,
     EvalSample,
     EvalSampleSummary,
-    list_eval_logs,
     read_eval_log,
-    read_eval_log_sample_summaries,
-    read_eval_log_samples,
+    read_eval_log_sample,
+    read_eval_log_samples_by_id,
 )
 from inspect_ai.scorer import CORRECT, NOANSWER, Score
 
+from inspect_clbench.analysis.logs import Log, find_logs, read_summaries, readable, why
 from inspect_clbench.errors import ClbenchError
 
+__all__ = [
+    "SCORER",
+    "Log",
+    "Outcome",
+    "Record",
+    "find_logs",
+    "names_in",
+    "read_first",
+    "read_record",
+    "read_records",
+    "read_sample",
+    "read_samples",
+    "readable",
+    "score_names",
+]
+
 SCORER = "rubric_judge"
-_TASKS = ("inspect_clbench/clbench", "inspect_clbench/clbench_life")
+_AT_ONCE = 32
+
+_HANDFUL = 32
 
 Outcome = Literal["solved", "failed", "unscored", "errored"]
-
-
-@dataclass(frozen=True)
-class Log:
-    """The header of a log of ours."""
-
-    location: str
-    header: EvalLog
-
-    @property
-    def model(self) -> str:
-        named = (self.header.eval.metadata or {}).get("model_name")
-        return str(named or self.header.eval.model)
-
-    @property
-    def effort(self) -> str:
-        return str(self.header.eval.model_generate_config.reasoning_effort or "")
-
-    @property
-    def benchmark(self) -> str:
-        return str((self.header.eval.metadata or {}).get("benchmark", ""))
-
-    @property
-    def epochs(self) -> int:
-        return self.header.eval.config.epochs or 1
-
-    @property
-    def rows(self) -> int:
-        """How many samples a full run of this log's selection has."""
-        return len(self.header.eval.dataset.sample_ids or [])
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,61 +64,14 @@ class Record:
     inconsistent: bool
     votes: tuple[dict[str, Any], ...]
     uuid: str
+    judge_prompt_sha256: str = ""
+    judge_effort: str = ""
+    votes_cut: bool = False
+    """Whether a panel's votes were too long for the summary: the sample has them."""
 
     @property
     def solved(self) -> bool:
         return self.outcome == "solved"
-
-
-def find_logs(paths: Sequence[str]) -> list[Log]:
-    """The logs of this benchmark among files, folders and URLs.
-
-    A folder may hold logs of other benchmarks, which are passed over; a file that is
-    named must be one of ours. A log that a later retry replaced is passed over too.
-    """
-    logs: list[Log] = []
-    for path in paths:
-        try:
-            infos = list_eval_logs(path, recursive=True)
-        except Exception as ex:
-            raise ClbenchError(f"{path}: cannot be listed ({_why(ex)}).") from None
-        if not infos:
-            raise ClbenchError(f"{path}: no log there. Give a .eval file or a folder of them.")
-        named = len(infos) == 1 and path.endswith((".eval", ".json"))
-        found = [log for info in infos if (log := _read_header(info.name, must=named))]
-        if not found:
-            raise ClbenchError(f"{path}: no log of {' or '.join(_TASKS)} among {len(infos)}.")
-        logs += found
-    unique = {log.location: log for log in logs}
-    return _without_replaced(list(unique.values()))
-
-
-def _read_header(location: str, *, must: bool) -> Log | None:
-    try:
-        header = read_eval_log(location, header_only=True)
-    except Exception as ex:
-        raise ClbenchError(
-            f"{location}: not a readable log ({_why(ex)}). Is it cut off? "
-            "inspect log recover may save it."
-        ) from None
-    if header.eval.task not in _TASKS:
-        if must:
-            raise ClbenchError(f"{location}: a log of {header.eval.task}, not of {_TASKS[0]}.")
-        return None
-    if header.status == "started" and must:
-        raise ClbenchError(
-            f"{location}: the run has not ended. Wait for it, or if it died: "
-            "inspect eval-retry LOG"
-        )
-    return None if header.status == "started" else Log(location, header)
-
-
-def _without_replaced(logs: list[Log]) -> list[Log]:
-    """Leave out logs that a retry of the same task has taken over."""
-    latest: dict[str, str] = {}
-    for log in sorted(logs, key=lambda log: log.header.eval.created):
-        latest[log.header.eval.task_id] = log.header.eval.eval_id
-    return [log for log in logs if latest[log.header.eval.task_id] == log.header.eval.eval_id]
 
 
 def read_records(log: Log, scorer: str = SCORER) -> Iterator[Record]:
@@ -139,49 +81,127 @@ def read_records(log: Log, scorer: str = SCORER) -> Iterator[Record]:
         log: The log.
         scorer: Scores whose name starts so, numbered ones of `inspect score` included.
     """
-    names = _score_names(log.header, scorer)
-    for summary in _summaries(log):
-        scores = {n: s for n, s in (summary.scores or {}).items() if n in names}
-        for name in names:
-            yield _record(summary, name, scores.get(name))
+    summaries = read_summaries(log)
+    names = names_in(log, summaries, scorer)
+    if not names and any(_is_unjudged(summary) for summary in summaries):
+        raise ClbenchError(
+            f"{log}: its answers have no score of {scorer}. Have them judged: "
+            f"inspect score {log} --scorer inspect_clbench/{scorer} --action append"
+        )
+    for summary in summaries:
+        scores = summary.scores or {}
+        for name in names or [scorer]:
+            yield read_record(summary, name, scores.get(name))
 
 
-def read_samples(log: Log) -> Iterator[EvalSample]:
-    """The whole samples of a log, one at a time."""
-    return read_eval_log_samples(log.location, all_samples_required=False)
+def read_samples(log: Log, without: Iterable[str] = ()) -> Iterator[EvalSample]:
+    """The samples of a log by task and run; whole, or without some of their fields.
+
+    Only a few are in memory at a time. They are read by the handful because each call
+    of Inspect's readers reads the log's list of contents anew.
+    """
+    if log.location.endswith(".json"):  # one text, which can only be read as a whole
+        yield from read_eval_log(log.location).samples or []
+        return
+    ids = log.header.eval.dataset.sample_ids or []
+    keys = [(id, epoch) for id in ids for epoch in range(1, log.epochs + 1)]
+    left_out = set(without) or None
+    for start in range(0, len(keys), _HANDFUL):
+        yield from _read_handful(log, keys[start : start + _HANDFUL], left_out)
 
 
-def _score_names(header: EvalLog, scorer: str) -> list[str]:
-    names = [s.name for s in header.results.scores] if header.results else []
-    return [n for n in dict.fromkeys(names) if _is_numbered(n, scorer)] or [scorer]
+def _read_handful(
+    log: Log, keys: list[tuple[int | str, int]], left_out: set[str] | None
+) -> list[EvalSample]:
+    try:
+        return read_eval_log_samples_by_id(log.location, keys, exclude_fields=left_out)
+    except IndexError:
+        # Not all are there: the run was stopped. Halves find those that are quickly.
+        if len(keys) == 1:
+            return []
+        middle = len(keys) // 2
+        return [
+            *_read_handful(log, keys[:middle], left_out),
+            *_read_handful(log, keys[middle:], left_out),
+        ]
+    except Exception as ex:
+        raise ClbenchError(f"{log}: its samples cannot be read ({why(ex)}).") from None
+
+
+def read_sample(log: Log, task_id: str, run: int) -> EvalSample | None:
+    """One sample of a log, without its events; none if the run did not get to it."""
+    try:
+        return read_eval_log_sample(
+            log.location, id=task_id, epoch=run, exclude_fields={"events", "store"}
+        )
+    except IndexError:
+        return None
+    except Exception as ex:
+        raise ClbenchError(f"{log}: task {task_id} cannot be read ({why(ex)}).") from None
+
+
+def read_first(log: Log, task_ids: Sequence[str]) -> Iterator[EvalSample]:
+    """The first run's sample of tasks, or a later run's, with little beside its metadata."""
+    left_out = {"events", "store", "messages", "attachments", "scores"}
+    for start in range(0, len(task_ids), _AT_ONCE):
+        some = task_ids[start : start + _AT_ONCE]
+        try:
+            yield from read_eval_log_samples_by_id(
+                log.location, [(task, 1) for task in some], exclude_fields=left_out
+            )
+        except IndexError:  # a run that was cut short; so look for each
+            for task in some:
+                runs = (read_sample(log, task, run) for run in range(1, log.epochs + 1))
+                yield from islice((sample for sample in runs if sample is not None), 1)
+        except Exception as ex:
+            raise ClbenchError(f"{log}: its samples cannot be read ({why(ex)}).") from None
+
+
+def score_names(header: EvalLog, scorer: str = SCORER) -> list[str]:
+    """The names under which a log holds scores of a scorer, in the order they came."""
+    return _fitting((s.name for s in header.results.scores) if header.results else (), scorer)
+
+
+def names_in(
+    log: Log, summaries: Sequence[EvalSampleSummary], scorer: str = SCORER
+) -> list[str]:
+    """The names under which samples have scores of a scorer, those of the header first.
+
+    A run that ended in an error has no results in its header. And where some samples
+    ended in errors, Inspect names a scorer that was appended wrongly there.
+    """
+    on_samples = (name for summary in summaries for name in summary.scores or ())
+    return _fitting([*score_names(log.header, scorer), *on_samples], scorer)
+
+
+def _fitting(names: Iterable[str], scorer: str) -> list[str]:
+    return [name for name in dict.fromkeys(names) if _is_numbered(name, scorer)]
 
 
 def _is_numbered(name: str, scorer: str) -> bool:
     return name.startswith(scorer) and name[len(scorer) :].strip("-_0123456789") == ""
 
 
-def _summaries(log: Log) -> Iterable[EvalSampleSummary]:
-    try:
-        return read_eval_log_sample_summaries(log.location)
-    except Exception as ex:
-        raise ClbenchError(
-            f"{log.location}: its samples cannot be read ({_why(ex)})."
-        ) from None
+def _is_unjudged(summary: EvalSampleSummary) -> bool:
+    return summary.error is None and summary.completed
 
 
-def _record(summary: EvalSampleSummary, scorer: str, score: Score | None) -> Record:
-    sample = summary.metadata
+def read_record(
+    sample: EvalSampleSummary | EvalSample, scorer: str, score: Score | None
+) -> Record:
+    """What one score of a sample says."""
+    told = sample.metadata
     metadata = (score.metadata if score else None) or {}
     met = metadata.get("rubrics_met")
     votes = metadata.get("votes")
     return Record(
-        task_id=str(summary.id),
-        run=summary.epoch,
-        context_id=str(sample.get("context_id") or summary.id),
-        category=str(sample.get("context_category", "")),
-        sub_category=str(sample.get("sub_category", "")),
-        turns=int(sample.get("turns", 1)),
-        prompt_chars=int(sample.get("prompt_chars", 0)),
+        task_id=str(sample.id),
+        run=sample.epoch,
+        context_id=str(told.get("context_id") or sample.id),
+        category=str(told.get("context_category", "")),
+        sub_category=str(told.get("sub_category", "")),
+        turns=int(told.get("turns", 1)),
+        prompt_chars=int(told.get("prompt_chars", 0)),
         outcome=_outcome(score),
         reason=(score.reason or "") if score else "",
         scorer=scorer,
@@ -192,7 +212,10 @@ def _record(summary: EvalSampleSummary, scorer: str, score: Score | None) -> Rec
         status=str(metadata.get("status", "")),
         inconsistent=bool(metadata.get("inconsistent")),
         votes=tuple(votes) if isinstance(votes, list) else (),
-        uuid=summary.uuid or "",
+        uuid=sample.uuid or "",
+        judge_prompt_sha256=str(metadata.get("judge_prompt_sha256", "")),
+        judge_effort=str(metadata.get("judge_effort", "")),
+        votes_cut=isinstance(votes, str),
     )
 
 
@@ -202,8 +225,3 @@ def _outcome(score: Score | None) -> Outcome:
     if score.value == NOANSWER:
         return "unscored"
     return "solved" if score.value == CORRECT else "failed"
-
-
-def _why(ex: Exception) -> str:
-    text = " ".join(str(ex).split())
-    return f"{type(ex).__name__}: {text[:200]}"

@@ -1,13 +1,19 @@
 """All runs of one model under one judge, put together from one log or several."""
 
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 
+from inspect_clbench.analysis.draws import draw_of
+from inspect_clbench.analysis.logs import Paths
+from inspect_clbench.analysis.progress import progress
 from inspect_clbench.analysis.records import Log, Record, find_logs, read_records
+from inspect_clbench.analysis.runs import numbered_runs, tasks_of
+from inspect_clbench.analysis.text import counted
 from inspect_clbench.errors import ClbenchError
 from inspect_clbench.metrics import Row
+from inspect_clbench.sampling import Draw
 from inspect_clbench.taxonomy import BENCHMARKS, Benchmark
 
 
@@ -27,9 +33,15 @@ class Series:
     again: int = 0
     """Which of several scores of the same judge in a log: 0 is the first."""
 
+    judge_prompt_sha256: str = ""
+
     @property
     def taxonomy(self) -> Benchmark:
         return BENCHMARKS[self.benchmark.removesuffix(" demo")]
+
+    @property
+    def is_demo(self) -> bool:
+        return self.benchmark.endswith(" demo")
 
     @cached_property
     def scored(self) -> tuple[Record, ...]:
@@ -58,99 +70,64 @@ class Series:
         return [Row(r.run, r.context_id, r.solved) for r in chosen]
 
     @cached_property
+    def draw(self) -> Draw | None:
+        """The draw of contexts that the runs are of; none if all tasks were meant."""
+        return draw_of(self.logs)
+
+    @cached_property
     def gaps(self) -> tuple[str, ...]:
         """What is missing for a complete set of runs, in words; nothing if complete."""
         return tuple(_gaps(self))
 
 
-def load_series(paths: Sequence[str]) -> list[Series]:
+@dataclass(frozen=True)
+class _Key:
+    """What logs must have in common to be runs of one series."""
+
+    model: str
+    effort: str
+    judge: str
+    judge_prompt: str
+    judge_prompt_sha256: str
+    version: str
+    again: int
+
+
+def load_series(
+    paths: Paths, read: Callable[[Log], Iterable[Record]] = read_records
+) -> list[Series]:
     """Read logs and sort them into series, in the order of their first log.
 
     Parts of a run with disjoint tasks are put together; logs of the same tasks are
-    further runs; anything between is an error.
+    further runs; anything between is an error. Of several copies of a log that the
+    same judge scored, the one written last counts.
+
+    Args:
+        paths: Log files, folders or URLs.
+        read: How the records of a log are read; from its summaries when not given.
     """
-    logs = sorted(find_logs(paths), key=lambda log: log.header.eval.created)
-    _check_one_benchmark(logs)
-    grouped: defaultdict[tuple[str, ...], list[tuple[Log, list[Record]]]] = defaultdict(list)
-    for log in logs:
-        by_scorer: defaultdict[str, list[Record]] = defaultdict(list)
-        for record in read_records(log):
-            by_scorer[record.scorer].append(record)
-        seen: defaultdict[tuple[str, str], int] = defaultdict(int)
-        for records in by_scorer.values():
-            judge, prompt = _judge_of(records)
-            again = seen[judge, prompt]
-            seen[judge, prompt] += 1
-            version = str(log.header.eval.task_version)
-            key = (log.model, log.effort, judge, prompt, version, str(again))
-            grouped[key].append((log, records))
-    return [_series(key, parts) for key, parts in grouped.items()]
+    logs = sorted(find_logs(paths), key=lambda log: (log.header.eval.created, log.modified))
+    check_one_benchmark(logs)
+    grouped: defaultdict[_Key, dict[str, tuple[Log, list[Record]]]] = defaultdict(dict)
+    with progress("Reading logs", len(logs)) as advance:
+        for log in logs:
+            for key, records in _by_judge(log, read(log)):
+                # A later copy of the same eval takes the place of an earlier one.
+                grouped[key][log.header.eval.eval_id] = (log, records)
+            advance(str(log))
+    found = [_series(key, list(parts.values())) for key, parts in grouped.items()]
+    if not found:
+        names = ", ".join(str(log) for log in logs)
+        raise ClbenchError(f"{names}: no sample in it. Complete it with: inspect eval-retry")
+    return found
 
 
-def _series(key: tuple[str, ...], parts: list[tuple[Log, list[Record]]]) -> Series:
-    model, effort, judge, prompt, _, again = key
-    return Series(
-        model=model,
-        effort=effort,
-        judge=judge,
-        judge_prompt=prompt,
-        benchmark=parts[0][0].benchmark,
-        logs=tuple(log for log, _ in parts),
-        records=tuple(_numbered_runs(parts)),
-        again=int(again),
-    )
-
-
-@dataclass
-class _Block:
-    """Logs that hold disjoint parts of the same runs."""
-
-    first_run: int
-    epochs: int
-    owners: dict[str, Log]
-    """Which log holds which task."""
-
-
-def _numbered_runs(parts: list[tuple[Log, list[Record]]]) -> Iterable[Record]:
-    """Give each part's runs their place among the runs of the series."""
-    blocks: list[_Block] = []
-    for log, records in parts:
-        ids = {record.task_id for record in records}
-        block = _block_for(log, ids, blocks)
-        if block is None:
-            block = _Block(sum(b.epochs for b in blocks), log.epochs, {})
-            blocks.append(block)
-        block.owners.update(dict.fromkeys(ids, log))
-        yield from (replace(record, run=block.first_run + record.run) for record in records)
-
-
-def _block_for(log: Log, ids: set[str], blocks: Sequence[_Block]) -> _Block | None:
-    """The block that a log is a part of; none if it holds further runs of its own."""
-    for block in blocks:
-        shared = ids & block.owners.keys()
-        if not shared and log.epochs == block.epochs:
-            return block
-        if shared and ids != block.owners.keys():
-            other = block.owners[min(shared)]
-            raise ClbenchError(
-                f"{log.location} and {other.location} share {len(shared)} of their tasks "
-                f"(for instance {min(shared)}). Parts of a run must not overlap, and "
-                "further runs must hold the same tasks. Name the logs to be taken."
-            )
-    return None
-
-
-def _judge_of(records: Sequence[Record]) -> tuple[str, str]:
-    judged = next((r for r in records if r.judge), None)
-    prompt = next((r.judge_prompt for r in records if r.judge_prompt), "")
-    return (judged.judge if judged else "", prompt)
-
-
-def _check_one_benchmark(logs: Sequence[Log]) -> None:
+def check_one_benchmark(logs: Sequence[Log]) -> None:
+    """Refuse logs that cannot share a table because their datasets differ."""
     names = sorted({log.benchmark for log in logs})
     if len(names) > 1:
         examples = "; ".join(
-            f"{name}: {next(log.location for log in logs if log.benchmark == name)}"
+            f"{name or 'unnamed'}: {next(log for log in logs if log.benchmark == name)}"
             for name in names
         )
         raise ClbenchError(
@@ -158,23 +135,78 @@ def _check_one_benchmark(logs: Sequence[Log]) -> None:
             "Name the logs of one of them."
         )
     if names[0].removesuffix(" demo") not in BENCHMARKS:
-        raise ClbenchError(f"{logs[0].location}: the log does not say which dataset it is of.")
+        raise ClbenchError(f"{logs[0]}: the log does not say which dataset it is of.")
 
 
-def _gaps(series: Series) -> Iterable[str]:
-    by_run: defaultdict[int, int] = defaultdict(int)
-    errored = 0
-    for record in series.records:
-        by_run[record.run] += 1
-        errored += record.outcome == "errored"
+def _by_judge(log: Log, read: Iterable[Record]) -> Iterator[tuple[_Key, list[Record]]]:
+    by_scorer: defaultdict[str, list[Record]] = defaultdict(list)
+    for record in read:
+        by_scorer[record.scorer].append(record)
+    seen: Counter[tuple[str, ...]] = Counter()
+    for records in by_scorer.values():
+        judge = _judge_of(log, records)
+        version = str(log.header.eval.task_version)
+        yield _Key(log.model, log.effort, *judge, version, seen[judge]), records
+        seen[judge] += 1
+
+
+def _judge_of(log: Log, records: Sequence[Record]) -> tuple[str, str, str]:
+    """The judge's name, and the name and hash of its prompt, as most rows have them."""
+    judges = Counter(record.judge for record in records if record.judge)
+    prompts = Counter(
+        (r.judge_prompt, r.judge_prompt_sha256) for r in records if r.judge_prompt
+    )
+    judge = judges.most_common(1)[0][0] if judges else _role_of(log)
+    prompt = prompts.most_common(1)[0][0] if prompts else ("", "")
+    return (judge, *prompt)
+
+
+def _role_of(log: Log) -> str:
+    """The judge that was to judge, for a log where it had nothing to do."""
+    bound = (log.header.eval.model_roles or {}).get("grader")
+    models = bound if isinstance(bound, list) else [bound] if bound else []
+    return ", ".join(model.model for model in models)
+
+
+def _series(key: _Key, parts: list[tuple[Log, list[Record]]]) -> Series:
+    return Series(
+        model=key.model,
+        effort=key.effort,
+        judge=key.judge,
+        judge_prompt=key.judge_prompt,
+        benchmark=parts[0][0].benchmark,
+        logs=tuple(log for log, _ in parts),
+        records=tuple(numbered_runs(parts)),
+        again=key.again,
+        judge_prompt_sha256=key.judge_prompt_sha256,
+    )
+
+
+def _gaps(series: Series) -> Iterator[str]:
+    by_run = Counter(record.run for record in series.records)
+    errored = sum(record.outcome == "errored" for record in series.records)
     if errored:
-        yield f"{errored} answers missing after errors (inspect eval-retry completes them)"
-    full = len(series.tasks)
+        found = counted(errored, "answer")
+        yield f"{found} missing after errors (inspect eval-retry completes the run)"
+    held = [tasks_of(log, series.records) for log in series.logs]
+    full = len(set().union(*held))
     for run, count in sorted(by_run.items()):
         if count < full:
-            yield f"run {run} has {count} of {full} tasks"
-    if not series.benchmark.endswith(" demo") and full < series.taxonomy.tasks:
-        yield f"{full} of {series.taxonomy.tasks:,} tasks"
-    cancelled = [log for log in series.logs if log.header.status == "cancelled"]
-    if cancelled:
-        yield f"cancelled before its end: {', '.join(log.location for log in cancelled)}"
+            yield f"run {run} has {count:,} of {full:,} tasks"
+    # All runs are of the same tasks, so any task tells how many runs there should be.
+    task = next(iter(held[0]))
+    runs = sum(log.epochs for log, ids in zip(series.logs, held, strict=True) if task in ids)
+    if len(by_run) < runs:
+        yield f"{runs - len(by_run)} of {runs} runs not begun"
+    if series.draw and full < series.draw.drawn_tasks:
+        yield f"{full:,} of the {series.draw.drawn_tasks:,} tasks that were drawn"
+    if not series.is_demo and full < series.taxonomy.tasks:
+        yield f"{full:,} of {series.taxonomy.tasks:,} tasks"
+    for words, logs in (
+        ("cancelled", [g for g in series.logs if g.header.status == "cancelled"]),
+        # Without an error of the run itself, only samples of it failed.
+        ("ended by an error", [g for g in series.logs if g.header.error is not None]),
+        ("holds samples marked as invalid", [g for g in series.logs if g.header.invalidated]),
+    ):
+        if logs:
+            yield f"{words}: {', '.join(str(log) for log in logs)}"

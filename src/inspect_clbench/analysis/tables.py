@@ -1,22 +1,49 @@
 """A table and the ways to write it down. Text from outside is escaped in every format."""
 
-import csv
-import html
-import io
-import json
 import math
-import re
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import PurePath
 from typing import Any, Literal, get_args
 
-from rich import box
-from rich.console import Console
-from rich.markup import escape as escape_rich
-from rich.table import Table as RichTable
+from inspect_clbench.analysis.markup import html_page, html_table, latex_table
+from inspect_clbench.analysis.writers import (
+    csv_table,
+    json_tables,
+    markdown_table,
+    spreadsheet_safe,
+    terminal_table,
+)
+from inspect_clbench.errors import ClbenchError
+from inspect_clbench.files import write_text
+
+__all__ = [
+    "FORMATS",
+    "Cell",
+    "Format",
+    "Table",
+    "format_for",
+    "html_table",
+    "percent",
+    "readable_tables",
+    "render",
+    "save",
+    "spreadsheet_safe",
+]
 
 Format = Literal["terminal", "markdown", "csv", "json", "latex", "html"]
 FORMATS: tuple[str, ...] = get_args(Format)
+
+_ENDINGS: dict[str, Format] = {
+    ".txt": "terminal",
+    ".md": "markdown",
+    ".csv": "csv",
+    ".json": "json",
+    ".tex": "latex",
+    ".html": "html",
+    ".htm": "html",
+}
+_FILE_WIDTH = 120
 
 
 @dataclass(frozen=True)
@@ -24,15 +51,19 @@ class Cell:
     """What a person reads, and the values behind it."""
 
     text: str
-    value: Any = None
+    value: Any = ...
+    """For JSON and CSV: the text itself when not given. A mapping becomes a column of
+    the CSV for each of its keys."""
+
+    @property
+    def plain(self) -> Any:
+        return self.text if self.value is ... else self.value
 
     @staticmethod
     def of(value: Any) -> "Cell":
-        return (
-            value
-            if isinstance(value, Cell)
-            else Cell("" if value is None else str(value), value)
-        )
+        if isinstance(value, Cell):
+            return value
+        return Cell("" if value is None else str(value), value)
 
 
 @dataclass(frozen=True)
@@ -42,161 +73,134 @@ class Table:
     title: str
     columns: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
-    notes: tuple[str, ...] = field(default=())
+    notes: tuple[str, ...] = ()
     left: int = 1
     """How many columns from the left hold text; the others are numbers."""
 
+    groups: tuple[tuple[str, int], ...] = ()
+    """Names for so many of the number columns each, where a table is too wide for a
+    page: formats for people print one table per group, the others one for all."""
 
-def percent(mean: float, std: float | None = None) -> Cell:
-    """A rate in percent with its std, as the paper prints it: `23.7 ± 0.5`."""
+    details: tuple[dict[str, Any], ...] = ()
+    """What JSON and CSV add to each row, beside what people read."""
+
+
+def percent(
+    mean: float, std: float | None = None, interval: tuple[float, float] | None = None
+) -> Cell:
+    """A rate in percent with its std, as the paper prints it: `23.7 ± 0.5`.
+
+    Args:
+        mean: The rate as a fraction.
+        std: Its standard deviation over runs, where there is one.
+        interval: The ends of its interval, printed on a line of their own.
+    """
     if math.isnan(mean):
         return Cell("–", None)
-    if std is None or math.isnan(std):
-        return Cell(f"{100 * mean:.1f}", {"mean": mean, "std": None})
-    return Cell(f"{100 * mean:.1f} ± {100 * std:.1f}", {"mean": mean, "std": std})
+    known_std = None if std is None or math.isnan(std) else std
+    text = f"{100 * mean:.1f}" + ("" if known_std is None else f" ± {100 * known_std:.1f}")
+    value: dict[str, Any] = {"mean": mean, "std": known_std}
+    if interval is not None:
+        low, high = interval
+        if math.isnan(low):
+            return Cell(text, {**value, "low": None, "high": None})
+        text += f"\n[{100 * low:.1f}, {100 * high:.1f}]"
+        value |= {"low": low, "high": high}
+    return Cell(text, value)
 
 
 def render(tables: Sequence[Table], format: Format, width: int | None = None) -> str:
-    """Tables as text in one of the formats."""
+    """Tables as text in one of the formats.
+
+    Args:
+        tables: The tables.
+        format: `terminal`, `markdown`, `csv`, `json`, `latex` or `html` (a whole page).
+        width: The width of the terminal; found out when not given.
+    """
+    pages = readable_tables(tables)
     match format:
         case "terminal":
-            return "\n".join(_terminal(table, width) for table in tables)
+            return "\n".join(terminal_table(table, width) for table in pages)
         case "markdown":
-            return "\n".join(_markdown(table) for table in tables)
+            return "\n".join(markdown_table(table) for table in pages)
         case "csv":
-            return "\r\n".join(_csv(table) for table in tables)
+            return "\r\n".join(csv_table(table) for table in tables)
         case "json":
-            data = [_plain(table) for table in tables]
-            return json.dumps(data, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
+            return json_tables(tables)
         case "latex":
-            return "\n".join(_latex(table) for table in tables)
+            return "\n".join(latex_table(table) for table in pages)
         case "html":
-            return "\n".join(html_table(table) for table in tables)
+            title = tables[0].title if tables else "CL-bench"
+            return html_page(title, "\n".join(html_table(table) for table in pages))
 
 
-def _terminal(table: Table, width: int | None) -> str:
-    shown = RichTable(title=escape_rich(table.title), box=box.SIMPLE_HEAD, title_justify="left")
-    needed = 2
-    for index, column in enumerate(table.columns):
-        is_text = index < table.left
-        cells = max((len(_one_line(row[index].text)) for row in table.rows), default=0)
-        word = max((len(word) for word in column.split()), default=0)
-        least = max(min(cells, 32) if is_text else cells, word)
-        needed += least + 3  # padding on both sides and a separator
-        shown.add_column(
-            escape_rich(column),
-            justify="left" if is_text else "right",
-            vertical="bottom",
-            overflow="fold",
-            width=least,
+def readable_tables(tables: Sequence[Table]) -> list[Table]:
+    """Tables as a person reads them: none too wide, and no note under two of them."""
+    return _notes_once([page for table in tables for page in _by_group(table)])
+
+
+def save(tables: Sequence[Table], output: str, format: str | None = None) -> None:
+    """Write tables to a file, whole or not at all.
+
+    Args:
+        tables: The tables.
+        output: The path; its ending says the format when none is given.
+        format: One of the formats of `render`.
+    """
+    text = render(tables, format_for(output, format), _FILE_WIDTH)
+    try:
+        write_text(output, text)
+    except OSError as ex:
+        raise ClbenchError(f"{output}: cannot be written ({ex.strerror}).") from None
+
+
+def format_for(output: str | None, format: str | None) -> Format:
+    """The format that a user asked for, outright or with the ending of a file's name."""
+    for known in get_args(Format):
+        if format == known:
+            return known  # type: ignore[no-any-return]
+    if format is not None:
+        raise ClbenchError(f"{format}: no such format. There are: {', '.join(FORMATS)}.")
+    if output is None:
+        return "terminal"
+    ending = PurePath(output).suffix.lower()
+    if ending not in _ENDINGS:
+        raise ClbenchError(
+            f"{output}: its ending does not say the format. Use {', '.join(_ENDINGS)}, or "
+            "give the format with --format."
         )
-    for row in table.rows:
-        shown.add_row(*(escape_rich(_one_line(cell.text)) for cell in row))
-    console = Console(file=io.StringIO(), width=width, highlight=False)
-    console.width = max(console.width, needed)  # rather too wide than without a column
-    with console.capture() as capture:
-        console.print(shown)
-        for note in table.notes:
-            console.print(escape_rich(note))
-    return capture.get()
+    return _ENDINGS[ending]
 
 
-def _markdown(table: Table) -> str:
-    def line(cells: Sequence[str]) -> str:
-        return "| " + " | ".join(cells) + " |"
-
-    rule = ["---" if i < table.left else "--:" for i in range(len(table.columns))]
-    lines = [
-        f"**{_markdown_text(table.title)}**",
-        "",
-        line([_markdown_text(c) for c in table.columns]),
-        line(rule),
-    ]
-    lines += [line([_markdown_text(cell.text) for cell in row]) for row in table.rows]
-    if table.notes:
-        lines += ["", *(f"- {_markdown_text(note)}" for note in table.notes)]
-    return "\n".join(lines) + "\n"  # fmt: skip
-
-
-def _markdown_text(text: str) -> str:
-    return re.sub(r"([\\`*_{}\[\]<>#|~$])", r"\\\1", _one_line(text))
-
-
-def _csv(table: Table) -> str:
-    out = io.StringIO()
-    writer = csv.writer(out)
-    writer.writerow([spreadsheet_safe(column) for column in table.columns])
-    writer.writerows([spreadsheet_safe(cell.text) for cell in row] for row in table.rows)
-    return out.getvalue()
-
-
-def spreadsheet_safe(text: str) -> str:
-    """Text that no spreadsheet program takes for a formula."""
-    return "'" + text if text[:1] in ("=", "+", "-", "@", "\t", "\r") else text
-
-
-def _plain(table: Table) -> dict[str, Any]:
-    rows = [
-        dict(zip(table.columns, (_finite(cell.value) for cell in row), strict=True))
-        for row in table.rows
-    ]
-    return {"title": table.title, "rows": rows, "notes": list(table.notes)}
-
-
-def _finite(value: Any) -> Any:
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, dict):
-        return {key: _finite(inner) for key, inner in value.items()}
-    return value
-
-
-_LATEX = {
-    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_",
-    "{": r"\{", "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
-    "±": r"$\pm$", "–": "--", "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}",
-}  # fmt: skip
-
-
-def _latex_text(text: str) -> str:
-    return "".join(_LATEX.get(character, character) for character in _one_line(text))
-
-
-def _latex(table: Table) -> str:
-    spec = "l" * table.left + "r" * (len(table.columns) - table.left)
-    lines = [
-        f"% {_one_line(table.title)}",
-        rf"\begin{{tabular}}{{{spec}}}",
-        r"\toprule",
-        " & ".join(_latex_text(column) for column in table.columns) + r" \\",
-        r"\midrule",
-        *(" & ".join(_latex_text(cell.text) for cell in row) + r" \\" for row in table.rows),
-        r"\bottomrule",
-        r"\end{tabular}",
-        *(f"% {_one_line(note)}" for note in table.notes),
-    ]
-    return "\n".join(lines) + "\n"
-
-
-def html_table(table: Table) -> str:
-    """The table as an HTML fragment."""
-
-    def cells(tag: str, texts: Sequence[str]) -> str:
-        return "".join(
-            f"<{tag}{'' if i < table.left else ' class=num'}>{html.escape(_one_line(text))}</{tag}>"
-            for i, text in enumerate(texts)
+def _notes_once(tables: Sequence[Table]) -> list[Table]:
+    """Tables that a person reads one after the other: a common note stands under the last."""
+    return [
+        replace(
+            table,
+            notes=tuple(
+                note
+                for note in table.notes
+                if not any(note in later.notes for later in tables[index:])
+            ),
         )
-
-    head = cells("th", table.columns)
-    body = "\n".join(f"<tr>{cells('td', [c.text for c in row])}</tr>" for row in table.rows)
-    notes = "".join(f"<li>{html.escape(_one_line(note))}</li>" for note in table.notes)
-    return (
-        f"<figure><figcaption>{html.escape(table.title)}</figcaption>\n<table>\n"
-        f"<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody>\n</table>\n"
-        + (f"<ul class=notes>{notes}</ul>\n" if notes else "")
-        + "</figure>"
-    )
+        for index, table in enumerate(tables, start=1)
+    ]
 
 
-def _one_line(text: str) -> str:
-    return " ".join(text.split())
+def _by_group(table: Table) -> Iterator[Table]:
+    if not table.groups:
+        yield table
+        return
+    start = table.left
+    for index, (name, size) in enumerate(table.groups):
+        chosen = slice(start, start + size)
+        start += size
+        last = index == len(table.groups) - 1
+        yield replace(
+            table,
+            title=f"{table.title} · {name}",
+            columns=(*table.columns[: table.left], *table.columns[chosen]),
+            rows=tuple((*row[: table.left], *row[chosen]) for row in table.rows),
+            notes=table.notes if last else (),
+            groups=(),
+        )

@@ -1,0 +1,219 @@
+"""Agreement between judges, from the logs of real runs."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from inspect_ai.log import read_eval_log, write_eval_log
+
+from inspect_clbench.analysis.agreement import Agreement, agreement
+from inspect_clbench.analysis.agreement_tables import agreement_tables
+from inspect_clbench.analysis.tables import FORMATS
+from inspect_clbench.errors import ClbenchError
+from tests.support.golden import check_golden
+from tests.support.judges import clbench, judged_eval, script
+from tests.support.server import LoopbackServer
+
+GOLDEN = Path(__file__).parent / "golden"
+
+TASKS = [(id, f"c-{id}", "Finance") for id in ("t1", "t2", "t3", "t4", "t5", "t6", "mute")]
+
+# Three rubrics a task. Solved without an n; "" is a judge that gives no verdict, and
+# four letters are a status list that does not fit.
+SAYS = {
+    "strict": {"t1": "yyy", "t2": "yyy", "t3": "ynn", "t4": "nnn", "t5": "", "t6": "yy?"},
+    "mild": {"t1": "yyy", "t2": "yny", "t3": "yyy", "t4": "nny", "t5": "yyy", "t6": "yyyy"},
+    "third": {"t1": "yyy", "t2": "yyy", "t3": "nnn", "t4": "nnn", "t5": "yyy", "t6": "yyy"},
+}
+
+
+def says(judge: str, student: str, task: str, take: int, asked: int) -> str:
+    if (judge, task, asked) == ("strict", "t2", 2):
+        return "yyn"  # another time, another verdict
+    return SAYS[judge][task]
+
+
+@dataclass(frozen=True)
+class Logs:
+    duo: str
+    """A panel of strict and mild."""
+
+    trio: str
+    """The same answers before strict, mild and third."""
+
+    other: str
+    """Another student's answers before strict and mild."""
+
+    appended: str
+    """Strict, then mild and strict again by `inspect score`."""
+
+
+@pytest.fixture(scope="module")
+def logs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Logs]:
+    folder = tmp_path_factory.mktemp("agreement")
+
+    def run(name: str, student: str, judges: list[str]) -> str:
+        with LoopbackServer(script(says)) as server:
+            patch.setenv("LOOP_BASE_URL", server.url)
+            log = judged_eval(folder / name, student, judges, TASKS)
+            if name == "appended":
+                append(log.location, "mild")
+                append(log.location, "strict")
+            return log.location
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("LOOP_API_KEY", "loop-key")
+        yield Logs(
+            duo=run("duo", "student", ["strict", "mild"]),
+            trio=run("trio", "student", ["strict", "mild", "third"]),
+            other=run("other", "another", ["strict", "mild"]),
+            appended=run("appended", "student", ["strict"]),
+        )
+
+
+def append(log: str, judge: str) -> None:
+    """Have a log judged again, as a user would."""
+    command = [
+        sys.executable, "-m", "inspect_ai", "score", log, "--overwrite", "--action", "append",
+        "--scorer", "inspect_clbench/rubric_judge", "--display", "none",
+        "--model-role", f"grader=openai-api/loop/{judge}",
+    ]  # fmt: skip
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def names(found: Agreement) -> list[str]:
+    return [label.removeprefix("openai-api/loop/") for label in found.labels]
+
+
+def notes(found: Agreement) -> str:
+    return "\n".join(agreement_tables(found)[0].notes)
+
+
+def test_a_panel_of_two_by_hand(logs: Logs) -> None:
+    found = agreement([logs.duo])
+    assert names(found) == ["strict", "mild"]
+    # t1 and t6 solved for both, t2 for strict only, t3 for mild only, t4 for neither
+    (pair,) = found.verdicts.pairs
+    assert (pair.both, pair.only_first, pair.only_second, pair.neither) == (2, 1, 1, 1)
+    assert found.verdicts.agreement == pytest.approx(3 / 5)
+    # chance 3/5 · 3/5 + 2/5 · 2/5 = 13/25; (15 - 13) / (25 - 13)
+    assert pair.kappa == pytest.approx(1 / 6)
+    # rubrics of t1 to t4: 3, 2, 1 and 2 of three alike
+    (pair,) = found.rubrics.pairs
+    assert (pair.both, pair.only_first, pair.only_second, pair.neither) == (6, 1, 3, 2)
+    # chance 7 · 9 + 5 · 3 = 78 of 144; (96 - 78) / (144 - 78)
+    assert pair.kappa == pytest.approx(3 / 11)
+    assert [answer.task_id for answer in found.disputed] == ["t2", "t3"]
+
+
+def test_what_is_left_out_is_counted(logs: Logs) -> None:
+    text = notes(agreement([logs.duo]))
+    assert "answers without text, which went to no judge (1)" in text
+    assert "verdicts that a judge was asked for and failed to give (1)" in text
+    assert "status lists that do not fit the rubrics (1)" in text
+    assert "statuses that are neither yes nor no (1)" in text
+
+
+def test_a_panel_of_three_by_hand(logs: Logs) -> None:
+    found = agreement([logs.trio])
+    # strict, mild, third: TTT, TFT, FTF, FFF, -TT, TTT. Pairs 3/5, 5/5, 4/6.
+    assert found.verdicts.agreement == pytest.approx((3 / 5 + 5 / 5 + 4 / 6) / 3)
+    assert found.verdicts.unanimous == pytest.approx(4 / 6)
+    # alpha: two answers of 2 · 1 / (3 - 1) each; 17 verdicts, 11 of them yes
+    assert found.verdicts.alpha == pytest.approx(1 - 2 * 16 / (11 * 6))
+    assert len(found.verdicts.pairs) == 3
+
+
+def test_appended_scores_and_a_judge_asked_again(logs: Logs) -> None:
+    scores = read_eval_log(logs.appended, header_only=True).results
+    assert scores is not None
+    assert [s.name for s in scores.scores] == ["rubric_judge", "rubric_judge1", "rubric_judge2"]
+    found = agreement([logs.appended])
+    assert names(found) == ["strict", "mild", "strict (again 1)"]
+    assert found.verdicts.pairs[0] == agreement([logs.duo]).verdicts.pairs[0]
+    (steady,) = found.steadiness
+    assert (steady.times, steady.compared) == (2, 5)
+    assert steady.share == pytest.approx(0.2)
+    assert [(a.task_id, a.run) for a in steady.flipped] == [("t2", 1)]
+    assert "asked 2 times, changed its verdict on 1 of 5 answers, 20.0 %" in notes(found)
+
+
+def test_two_logs_of_the_same_text(logs: Logs) -> None:
+    found = agreement([logs.duo, logs.trio])
+    assert names(found) == ["strict", "mild", "strict (again 1)", "mild (again 1)", "third"]
+    assert [one.share for one in found.steadiness] == [0, 0]
+
+
+def test_a_log_and_its_copy_with_one_more_score(logs: Logs, tmp_path: Path) -> None:
+    log = read_eval_log(logs.appended)
+    for sample in log.samples or []:
+        sample.scores = {"rubric_judge": (sample.scores or {})["rubric_judge"]}
+    assert log.results is not None
+    log.results.scores = log.results.scores[:1]
+    before = str(tmp_path / "before.eval")
+    write_eval_log(log, before)
+    found = agreement([before, logs.appended])
+    assert names(found) == ["strict", "mild", "strict (again 1)"]
+    assert "it is taken once" in notes(found)
+    with pytest.raises(ClbenchError, match=r"judged by openai-api/loop/strict only"):
+        agreement([before])
+
+
+def test_other_answers_cannot_be_compared(
+    logs: Logs, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code, out, err = clbench(capsys, monkeypatch, "agreement", logs.duo, logs.other)
+    assert (code, out) == (2, "")
+    assert "do not hold the same answers: 6 of 6 differ (for instance task t1, run 1)" in err
+
+
+def test_three_logs_are_too_many(
+    logs: Logs, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code, _, err = clbench(capsys, monkeypatch, "agreement", *[logs.duo] * 3)
+    assert code == 2
+    assert "3 logs given" in err
+
+
+def test_a_panel_as_one_judge(logs: Logs) -> None:
+    with pytest.raises(ClbenchError, match="agreement takes two"):
+        agreement([logs.trio], panel_as_one=True)
+    found = agreement([logs.duo, logs.trio], panel_as_one=True)
+    # duo needs both: t1 and t6 are solved, t5 hangs on the judge that failed;
+    # trio needs two of three: t1, t2, t5 and t6
+    assert found.verdicts.agreement == pytest.approx(4 / 5)
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_every_format(
+    logs: Logs,
+    format: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    arguments = ("agreement", logs.appended, "--tasks", "--format", format)
+    code, out, _ = clbench(capsys, monkeypatch, *arguments)
+    assert code == 0
+    assert "rubric" in out.lower()
+    if format == "json":
+        levels, *_, steadiness, _ = json.loads(out)
+        assert levels["rows"][0]["Compared"] == 5
+        assert steadiness["rows"][0]["Flipped on"] == ["t2 run 1"]
+
+
+@pytest.mark.parametrize(("format", "ending"), [("terminal", "txt"), ("markdown", "md")])
+def test_what_people_read(
+    logs: Logs,
+    format: str,
+    ending: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("COLUMNS", "130")
+    arguments = ("agreement", logs.appended, "--tasks", "--format", format)
+    check_golden(GOLDEN / f"agreement.{ending}", clbench(capsys, monkeypatch, *arguments)[1])

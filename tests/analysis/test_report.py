@@ -1,0 +1,162 @@
+"""The tables' numbers, worked out by hand."""
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from inspect_clbench.analysis import TokenRule, report
+from inspect_clbench.analysis.tables import Table
+from inspect_clbench.errors import ClbenchError
+from tests.support.builders import row
+from tests.support.scripted import EMPTY, ERROR, GARBLED, scripted_eval, tasks
+
+ROWS = [
+    *tasks("a", "b", sub_category="Finance"),
+    row(
+        "c", context="rules", sub_category="Game Mechanics", question="x" * 20_000 + "\nTASK=c"
+    ),
+    row("d", context="rules", sub_category="Game Mechanics"),
+]
+# Run 1 solves a and c of four, run 2 solves a, c and d.
+PLAN = {
+    "a": ["yyy", "yyy"],
+    "b": ["yyn", "nnn"],
+    "c": ["yyy", "yyy"],
+    "d": ["nnn", "yyy"],
+}
+
+
+@pytest.fixture(scope="module")
+def log(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return scripted_eval(tmp_path_factory.mktemp("runs"), ROWS, PLAN).location
+
+
+def cell(table: Table, column: str, row: int = 0) -> str:
+    return table.rows[row][table.columns.index(column)].text
+
+
+def value(table: Table, column: str) -> Any:
+    return table.rows[0][table.columns.index(column)].value
+
+
+def test_mean_and_std_over_runs(log: str) -> None:
+    (table,) = report(log)
+    assert cell(table, "Overall") == "62.5 ± 17.7"  # 0.5 and 0.75
+    assert cell(table, "Domain Knowledge Reasoning") == "50.0 ± 0.0"  # 0.5 and 0.5
+    assert cell(table, "Rule System Application") == "75.0 ± 35.4"  # 0.5 and 1
+    assert cell(table, "Procedural Task Execution") == "–"
+    assert (cell(table, "Runs"), cell(table, "Rows")) == ("2", "8")
+    assert cell(table, "Judge coverage") == "100.0 %"
+
+
+def test_a_part_of_the_benchmark_is_marked(log: str) -> None:
+    (table,) = report(log)
+    assert cell(table, "Model") == "mockllm/student *"
+    assert "* mockllm/student: incomplete, 4 of 1,899 tasks." in table.notes
+    assert table.details[0]["incomplete"] == ["4 of 1,899 tasks"]
+
+
+def test_interval_from_the_clustered_error(log: str) -> None:
+    # Sums of residuals / 4: -1/8 in the first context, +1/8 in the second; the error is
+    # sqrt(2 / 1 * (1/64 + 1/64)) / 2 runs = 1/8, and 0.625 ± 1.95996 / 8.
+    (table,) = report(log, ci=True)
+    assert cell(table, "Overall") == "62.5 ± 17.7\n[38.0, 87.0]"
+    assert value(table, "Overall")["low"] == pytest.approx(0.625 - 1.9599640 / 8)
+    # One context alone has no error.
+    assert value(table, "Rule System Application")["low"] is None
+    assert any("normal quantile 1.96" in note for note in table.notes)
+    assert "! With 2 contexts the intervals are too narrow; 30 or more would do." in table.notes
+
+
+def test_thresholds(log: str) -> None:
+    (table,) = report(log, thresholds=True)
+    # At 65 % two of three rubrics are enough, which lets b pass in run 1.
+    assert cell(table, "65 %") == "75.0\n± 0.0"
+    assert cell(table, "70 %") == cell(table, "100 %") == "62.5\n± 17.7"
+    # (1 + 2/3 + 1 + 0) / 4 and (1 + 0 + 1 + 1) / 4
+    assert value(table, "Rubrics met")["mean"] == pytest.approx((8 / 12 + 3 / 4) / 2)
+
+
+def test_by_length_with_rules_of_ones_own(log: str) -> None:
+    (table,) = report(log, by="length")
+    # 20,000 characters are 4.9K tokens; the other prompts are short.
+    assert cell(table, "4-8K") == "100.0 ± 0.0"
+    assert cell(table, "0-4K") == "50.0 ± 23.6"  # 1/3 and 2/3
+    assert "Tasks: 0-4K 3, 4-8K 1, 8-16K 0, 16-32K 0, 32K+ 0." in table.notes
+    assert any("estimated as characters / 4;" in note for note in table.notes)
+
+    rule = TokenRule("one per character", lambda record: record.prompt_chars)
+    (table,) = report(log, by="length", tokens=rule)
+    assert cell(table, "16-32K") == "100.0 ± 0.0"
+    assert any("estimated as one per character;" in note for note in table.notes)
+
+
+def test_by_turns_and_rubric_count(log: str) -> None:
+    turns, rubrics = report(log, by=["turns", "rubric_count"])
+    assert cell(turns, "1 turn") == cell(rubrics, "1-5") == "62.5 ± 17.7"
+    assert cell(turns, "4+ turns") == cell(rubrics, "31+") == "–"
+
+
+def test_what_cannot_be_divided_by(log: str) -> None:
+    with pytest.raises(ClbenchError, match=r"by=colour: unknown\. There are: .*rubric_count"):
+        report(log, by="colour")
+
+
+def test_rows_without_verdict_or_answer(tmp_path: Path) -> None:
+    plan = {
+        "a": ["yyy", GARBLED],  # counts as not solved
+        "b": ["-", "yyy"],  # no status list
+        "c": [EMPTY, ERROR],
+        "d": ["yyy!", "-!"],  # all met but not solved; solved without a list
+    }
+    log = scripted_eval(tmp_path, tasks("a", "b", "c", "d"), plan).location
+    (table,) = report(log)
+    assert cell(table, "Overall") == "45.8 ± 29.5"  # 1/4 and 2/3
+    assert cell(table, "Rows") == "7 of 8"
+    assert value(table, "Rows") == {"scored": 7, "total": 8}
+    assert cell(table, "Judge coverage") == "85.7 %"  # of the seven with an answer
+    notes = "\n".join(table.notes)
+    assert "incomplete, 1 answer missing after errors" in notes
+    assert "! mockllm/student: no verdict for 1 row (14.3 %) because the judge failed" in notes
+
+    (table,) = report(log, thresholds=True)
+    notes = "\n".join(table.notes)
+    # Left out: a in run 2 and b in run 1. Of the rest, run 1 has a, c, d; run 2 b and d.
+    assert "Left out here: 2 failed rows" in notes
+    assert "In 1 verdict the status list contradicts the overall score" in notes
+    assert cell(table, "95 %") == "83.3\n± 23.6"  # 2/3 (a, d) and 1
+    assert cell(table, "100 %") == "66.7\n± 47.1"  # 1/3 (a) and 1
+
+
+def test_unscored_rows_leave_the_rates(tmp_path: Path) -> None:
+    plan = {"a": ["yyy"], "b": [GARBLED], "c": ["nnn"]}
+    log = scripted_eval(
+        tmp_path, tasks("a", "b", "c"), plan, task_args={"judge_failure": "unscored"}
+    )
+    (table,) = report(log.location)
+    assert cell(table, "Overall") == "50.0"
+    assert cell(table, "Rows") == "2 of 3"
+    assert cell(table, "Judge coverage") == "66.7 %"
+    assert "! mockllm/student: left out of the rates: 1 row without a verdict." in table.notes
+
+
+def test_no_interval_where_all_contexts_came_out_alike(tmp_path: Path) -> None:
+    plan = {"a": ["yyy"], "b": ["nnn"], "c": ["yyy"], "d": ["nnn"]}
+    log = scripted_eval(tmp_path, tasks("a", "b", "c", "d"), plan).location
+    (table,) = report(log, ci=True)
+    assert cell(table, "Overall") == "50.0"
+    assert value(table, "Overall")["high"] is None
+
+
+def test_the_function_stands_before_the_module_and_nothing_heavy_is_imported() -> None:
+    code = (
+        "import sys, inspect_clbench.analysis.report\n"
+        "from inspect_clbench.analysis import report\n"
+        "heavy = {'altair', 'datasets', 'pandas', 'pyarrow', 'scipy', 'statsmodels', 'vl_convert'}\n"
+        "print(callable(report), sorted(heavy & sys.modules.keys()))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stdout == "True []\n", done.stderr
