@@ -3,21 +3,35 @@ BIN := .venv/bin
 # The virtual environment is made anew when what it is made from has changed.
 STAMP := .venv/.stamp
 
-.PHONY: demo test check format clean
+.PHONY: demo test check coverage bench format clean
 
 demo: $(STAMP)
 	$(BIN)/inspect eval inspect_clbench/clbench -T dataset=demo \
 	  --model clbench_demo/student --model-role grader=clbench_demo/judge \
 	  --epochs 3
 	$(BIN)/clbench report logs
+	$(BIN)/inspect score "$$(ls -t logs/*.eval | head -n 1)" --scorer inspect_clbench/error_types \
+	  --action append --overwrite --model-role grader=clbench_demo/judge --display none
+	$(BIN)/clbench errors logs
 
 test: $(STAMP)
-	$(BIN)/pytest -n auto
+	$(BIN)/pytest -n 4
 
 check: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/inspect-evals-lint --all
+
+coverage: $(STAMP)
+	$(BIN)/pytest -n 4 --cov=inspect_clbench --cov-branch --cov-report=term-missing:skip-covered
+
+# What the README claims about speed and cost, on the real rows where they are.
+DATA ?= ../shared/data/CL-bench.jsonl.xz
+bench: $(STAMP)
+	$(BIN)/python -m benchmarks.overhead $(DATA)
+	$(BIN)/python -m benchmarks.cache_order
+	$(BIN)/python -m benchmarks.faults $(DATA)
 
 format: $(STAMP)
 	$(BIN)/ruff check --fix .

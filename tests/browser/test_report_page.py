@@ -1,0 +1,120 @@
+"""Plots and the report's page in a browser: offline, in light and dark, and its links."""
+
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Literal
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.support.scripted import scripted_eval, tasks
+
+pytestmark = pytest.mark.browser
+
+HOSTILE = "</script><script>window.hacked=1</script><img src=x onerror='window.hacked=1'>"
+BIN = Path(sys.executable).parent
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory, demo_log: str) -> Path:
+    """Pages of a model with a hostile name; and the demo's beside a bundled viewer."""
+    folder = tmp_path_factory.mktemp("pages")
+    plan = {"a": ["yyy", "yyn"], "b": ["nnn", "yyy"], "c": ["yyy", "yyy"]}
+    log = scripted_eval(folder / "logs", tasks("a", "b", "c"), plan, model=HOSTILE).location
+    logs = str(Path(demo_log).parent)
+    for command in (
+        ["clbench", "plot", log, "-o", str(folder / "plot.html")],
+        ["clbench", "report", log, "-o", str(folder / "hostile.html")],
+        ["inspect", "view", "bundle", "--log-dir", logs, "--output-dir", str(folder / "view")],
+        ["clbench", "report", logs, "-o", str(folder / "report.html")],
+    ):
+        subprocess.run([BIN / command[0], *command[1:]], check=True, capture_output=True)
+    return folder
+
+
+def open_alone(page: Page, file: Path, scheme: Literal["light", "dark"] = "light") -> list[str]:
+    """Open a file with everything else out of reach; what it asked for, what went wrong."""
+    asked: list[str] = []
+    address = file.as_uri()
+    page.route("**/*", lambda route: route.continue_() if route.request.url == address else route.abort())  # fmt: skip
+    page.on("request", lambda request: asked.append(request.url))
+    page.on("console", lambda message: asked.append(message.text))
+    page.on("pageerror", lambda error: asked.append(str(error)))
+    page.emulate_media(color_scheme=scheme)
+    page.goto(address)
+    expect(page.locator("svg.marks").first).to_be_visible()
+    page.wait_for_timeout(300)
+    asked.remove(address)
+    return asked
+
+
+@pytest.mark.parametrize("name", ["plot.html", "hostile.html", "report.html"])
+def test_nothing_is_fetched_and_nothing_runs(files: Path, page: Page, name: str) -> None:
+    assert open_alone(page, files / name) == []
+    assert page.evaluate("window.hacked") is None
+    assert page.locator("img").count() == 0
+    if name != "report.html":
+        expect(page.locator("body")).to_contain_text("</script><script>")
+
+
+def test_the_pointer_shows_names_as_text(files: Path, page: Page) -> None:
+    open_alone(page, files / "plot.html")
+    page.locator(".mark-text.role-mark text").last.hover()
+    tip = page.locator("#vg-tooltip-element")
+    expect(tip).to_contain_text("onerror='window.hacked=1'")
+    expect(tip).to_contain_text("66.7")
+    assert page.evaluate("window.hacked") is None
+
+
+@pytest.mark.parametrize(
+    ("scheme", "ink", "paper"),
+    [
+        ("light", "rgb(36, 41, 47)", "rgb(255, 255, 255)"),
+        ("dark", "rgb(230, 237, 243)", "rgb(17, 21, 26)"),
+    ],
+)
+@pytest.mark.parametrize("name", ["plot.html", "report.html"])
+def test_text_and_paper_follow_the_scheme(
+    files: Path, page: Page, name: str, scheme: Literal["light", "dark"], ink: str, paper: str
+) -> None:
+    open_alone(page, files / name, scheme)
+    title = page.locator("svg.marks text").filter(has_text="Overall").first
+    assert title.evaluate("e => getComputedStyle(e).fill") == ink
+    assert page.locator("body").evaluate("e => getComputedStyle(e).backgroundColor") == paper
+    page.emulate_media(media="print")
+    assert title.evaluate("e => getComputedStyle(e).fill") == "rgb(36, 41, 47)"
+
+
+@pytest.mark.parametrize("width", [1280, 400])
+def test_the_page_itself_never_scrolls_sideways(files: Path, page: Page, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 800})
+    open_alone(page, files / "report.html")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+@pytest.fixture
+def address(files: Path) -> Iterator[str]:
+    """A static server on the folder, since the viewer does not run from files."""
+    handler = partial(QuietHandler, directory=str(files))
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    server.server_close()
+
+
+class QuietHandler(SimpleHTTPRequestHandler):
+    def log_message(self, format: str, *args: object) -> None: ...
+
+
+def test_a_link_opens_its_sample_in_the_viewer(files: Path, page: Page, address: str) -> None:
+    page.goto(f"{address}/report.html")
+    row = page.get_by_role("row").filter(has_text="demo-rain-harp-1")
+    row.get_by_role("link", name="run 2").click()
+    page.wait_for_url("**/samples/sample/demo-rain-harp-1/2/**")
+    expect(page.get_by_role("tab", name="Transcript")).to_be_visible()

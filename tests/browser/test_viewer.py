@@ -1,0 +1,103 @@
+"""The log viewer as a person sees it: from the list of logs to a failed sample."""
+
+import os
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+pytestmark = pytest.mark.browser
+
+# With CLBENCH_PICTURES set to a folder, the README's pictures are made anew.
+PICTURES = os.environ.get("CLBENCH_PICTURES")
+
+
+def picture(page: Page, name: str) -> None:
+    if PICTURES:
+        Path(PICTURES).mkdir(parents=True, exist_ok=True)
+        # without the bar on top, which shows where the log lies
+        clip = {"x": 0, "y": 30, "width": 1500, "height": 920}
+        page.screenshot(path=str(Path(PICTURES) / f"{name}.png"), clip=clip)  # type: ignore[arg-type]  # a TypedDict by another name
+
+
+def open_log(page: Page, viewer: str) -> None:
+    page.goto(viewer)
+    page.get_by_text("clbench_demo/student").first.click()
+    expect(page.get_by_text("demo-balloon-post-1").first).to_be_visible()
+
+
+def open_sample(page: Page, viewer: str, name: str) -> None:
+    open_log(page, viewer)
+    # The list holds only the rows in sight: one that may be further down has an address.
+    page.goto(f"{page.url.rstrip('/')}/samples/sample/{name}/1/")
+    expect(page.get_by_role("tab", name="Transcript")).to_be_visible()
+
+
+def test_the_headline_and_its_std_stand_in_the_title(page: Page, viewer: str) -> None:
+    open_log(page, viewer)
+    title = page.locator("body")
+    for words in ("solving_rate", "std", "stderr", "0.417", "0.083"):
+        expect(title).to_contain_text(words)
+
+
+def test_categories_and_sub_categories_are_tables_of_their_own(page: Page, viewer: str) -> None:
+    open_log(page, viewer)
+    page.get_by_text("All scoring").click()
+    dialog = page.locator("body")
+    expect(dialog).to_contain_text("rubric_judge (Category)")
+    expect(dialog).to_contain_text("rubric_judge (Sub-category)")
+    expect(dialog).to_contain_text("Procedural Task Execution")
+    expect(dialog).to_contain_text("Workflow Orchestration")
+    picture(page, "scoring")
+
+
+def test_the_sample_list_shows_rubrics_and_coloured_pills(page: Page, viewer: str) -> None:
+    open_log(page, viewer)
+    row = page.get_by_role("row").filter(has_text="demo-bar-fold-1").first
+    expect(row).to_contain_text("5/6 rubrics")
+    pill = row.locator("[data-col-id^=score] span")
+    expect(pill).to_have_text("I")
+    red, green, _ = map(
+        int,
+        str(pill.evaluate("e => getComputedStyle(e).backgroundColor"))
+        .removeprefix("rgb(").removesuffix(")").split(","),
+    )  # fmt: skip
+    assert red > 150 > green
+    picture(page, "samples")
+
+
+def test_the_checklist_stands_beside_the_answer_with_missed_rubrics_first(
+    page: Page, viewer: str
+) -> None:
+    open_sample(page, viewer, "demo-bar-fold-1")
+    # The transcript holds the score as well, further down; the checklist comes last.
+    checklist = page.get_by_text("5/6 rubrics met, not solved").last
+    expect(checklist).to_be_visible()
+    answer = page.get_by_text("R4 = {0}").first
+    expect(answer).to_be_visible()
+    left, right = answer.bounding_box(), checklist.bounding_box()
+    assert left is not None
+    assert right is not None
+    assert left["x"] + left["width"] <= right["x"], "beside, not below"
+    not_met, met = page.get_by_text("Not met (1)").last, page.get_by_text("Met (5)").last
+    above, below = not_met.bounding_box(), met.bounding_box()
+    assert above is not None
+    assert below is not None
+    assert above["y"] < below["y"]
+    picture(page, "checklist")
+
+
+HOSTILE_SAMPLES = ["demo-pebble-1", "demo-mast-frames-1", "demo-bar-fold-1"]
+
+
+@pytest.mark.parametrize("name", HOSTILE_SAMPLES)
+def test_hostile_rubrics_are_shown_as_they_are(
+    page: Page, viewer: str, name: str, demo_rubrics: dict[str, list[str]]
+) -> None:
+    open_sample(page, viewer, name)
+    page.get_by_role("tab", name="Scoring").click()
+    entries = page.locator("li:visible:has(> strong:first-child)")
+    rubrics = demo_rubrics[name]
+    expect(entries).to_have_count(len(rubrics))  # none split, none swallowed
+    shown = {text.replace("\u2060", "") for text in entries.all_inner_texts()}
+    assert shown == {f"{i} {' '.join(r.split())}" for i, r in enumerate(rubrics, start=1)}

@@ -1,0 +1,84 @@
+"""Imports point one way, and the plugin stays light."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).parents[1] / "src" / "inspect_clbench"
+FOUNDATION = {"errors", "files", "taxonomy"}
+
+# Which rooms a room may import from, besides itself and the foundation.
+ALLOWED: dict[str, set[str]] = {
+    "errors": set(),
+    "files": set(),
+    "taxonomy": set(),
+    "judge": set(),
+    "metrics": set(),
+    "panel_metrics": set(),
+    "error_metrics": {"judge"},
+    "ordering": set(),
+    "sampling": {"rows"},
+    "rows": {"row_files"},
+    "row_files": {"hub"},
+    "hub": set(),
+    "viewer": {"judge"},
+    "scores": {"judge", "viewer"},
+    "dataset": {"rows", "row_files", "hub", "ordering", "sampling"},
+    "demo": {"judge"},
+    "replay": {"rows", "row_files"},
+    "scorers": {"judge", "metrics", "panel_metrics", "error_metrics", "viewer", "scores"},
+    "tasks": {"dataset", "judge", "scorers", "replay", "viewer"},
+    "regrade": {"scorers"},
+    "analysis": {"metrics", "panel_metrics", "error_metrics", "sampling", "rows", "row_files", "hub", "judge", "viewer", "scores"},
+    "cli": {"analysis", "regrade"},
+    "_registry": {"tasks", "scorers", "metrics", "panel_metrics", "error_metrics", "demo", "replay"},
+    "__init__": {"tasks", "scorers", "metrics", "panel_metrics", "error_metrics", "replay"},
+}  # fmt: skip
+
+# These know nothing of the rest of the house.
+PURE = {"judge/verdict.py", "metrics.py"}
+
+
+def room_of(path: Path) -> str:
+    return path.relative_to(SOURCE).parts[0].removesuffix(".py")
+
+
+def imported_rooms(path: Path) -> set[str]:
+    rooms = set()
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        names: list[str] = []
+        if isinstance(node, ast.ImportFrom) and node.module:
+            names = [node.module]
+            if node.module == "inspect_clbench":
+                names = [f"inspect_clbench.{alias.name}" for alias in node.names]
+        elif isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        rooms |= {n.split(".")[1] for n in names if n.startswith("inspect_clbench.")}
+    return rooms
+
+
+@pytest.mark.parametrize("path", sorted(SOURCE.rglob("*.py")), ids=lambda p: p.name)
+def test_imports_point_one_way(path: Path) -> None:
+    room = room_of(path)
+    allowed = ALLOWED[room] | FOUNDATION | {room}
+    assert imported_rooms(path) <= allowed
+    if str(path.relative_to(SOURCE)) in PURE:
+        assert imported_rooms(path) == set()
+
+
+def test_nothing_heavy_is_imported_before_it_is_used() -> None:
+    code = (
+        "import sys, inspect_ai, inspect_ai.log\n"
+        "before = set(sys.modules)\n"
+        "import inspect_clbench, inspect_clbench._registry, inspect_clbench.cli\n"
+        "import inspect_clbench.analysis\n"
+        "heavy = {'pandas', 'pyarrow', 'altair', 'vl_convert', 'scipy', 'statsmodels', 'datasets'}\n"
+        "print(sorted(heavy & (set(sys.modules) - before)))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "[]"
