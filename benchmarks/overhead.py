@@ -107,6 +107,32 @@ def run_one(side: str, dataset: str, limit: int) -> dict[str, float]:
     }
 
 
+def wall_ratio(dataset: str, latency: float = 8.0, connections: int = 100) -> float:
+    """Wall time from the first request on, against latency x samples / connections."""
+
+    def slow(call: Call) -> Reply:
+        reply = script(call)
+        return Reply(reply.text, delay=latency if call.model == "student" else 0.0)
+
+    with LoopbackServer(slow) as server, tempfile.TemporaryDirectory() as folder:
+        os.environ.update(LOOP_BASE_URL=server.url, LOOP_API_KEY="loop")
+        (log,) = eval(
+            clbench(dataset=dataset),
+            model="openai-api/loop/student",
+            model_roles={"grader": "openai-api/loop/judge"},
+            max_connections=connections,
+            max_samples=2 * connections,  # while one is judged the next is answered
+            log_realtime=False,
+            log_dir=folder,
+            display="none",
+        )
+        ended = time.monotonic()
+        asked = [c.model for c in server.calls]
+        first = server.times[asked.index("student")]
+    assert log.status == "success", log.error
+    return (ended - first) / (latency * asked.count("student") / connections)
+
+
 def live_metrics_ms() -> float:
     """One call of all metrics at the scores of a full run of three epochs."""
 
@@ -136,11 +162,15 @@ def main() -> None:
     parser.add_argument("dataset")
     parser.add_argument("--limit", type=int, default=300)
     parser.add_argument("--side", choices=["ours", "bare"])
+    parser.add_argument("--wall", action="store_true", help="only the full run at 8 s latency")
     arguments = parser.parse_args()
     if arguments.side:
         print(json.dumps(run_one(arguments.side, arguments.dataset, arguments.limit)))
         return
     dataset = _unpacked(arguments.dataset)
+    if arguments.wall:
+        print(f"wall time of a full run, of the ideal: {wall_ratio(dataset):.3f}")
+        return
     results: dict[str, list[dict[str, float]]] = {"ours": [], "bare": []}
     for _ in range(ROUNDS):
         for side, rounds in results.items():

@@ -189,7 +189,7 @@ def test_an_unknown_name_lists_the_known(
     parameter: str, name: str | list[str], known: tuple[str, ...]
 ) -> None:
     with pytest.raises(ClbenchError) as error:
-        load_samples("demo", **{parameter: name})  # type: ignore[arg-type]
+        load_samples("demo", **{parameter: name})  # type: ignore[arg-type]  # the parameter is a parameter
     wrong = name if isinstance(name, str) else "Alchemy"
     assert str(error.value).startswith(f"{parameter}={wrong}: unknown.")
     for each in known:

@@ -174,4 +174,4 @@ def test_the_order_is_that_of_the_contexts() -> None:
 @pytest.mark.parametrize("value", [0, -3, True, 2.5, "20 or so"])
 def test_a_number_of_connections_is_wanted(value: object) -> None:
     with pytest.raises(ClbenchError, match=r"cache_order=.*--max-connections"):
-        in_cache_order(load_samples("demo"), value)  # type: ignore[arg-type]
+        in_cache_order(load_samples("demo"), value)  # type: ignore[arg-type]  # what a command line may bring

@@ -47,9 +47,9 @@ def test_replayed_answers_get_the_scores_of_the_run_they_come_from(
     for key, sample in run.items():
         assert again[key].output.completion == sample.output.completion
         assert again[key].messages[-1].text == sample.output.completion
-        theirs, ours = sample.scores["rubric_judge"], again[key].scores["rubric_judge"]  # type: ignore[index]
+        theirs, ours = sample.scores["rubric_judge"], again[key].scores["rubric_judge"]  # type: ignore[index]  # every sample here has scores and metadata
         assert (ours.value, ours.reason) == (theirs.value, theirs.reason)
-        assert ours.metadata["status"] == theirs.metadata["status"]  # type: ignore[index]
+        assert ours.metadata["status"] == theirs.metadata["status"]  # type: ignore[index]  # every sample here has scores and metadata
     assert find_logs([str(tmp_path / "logs")])[0].model == "student"
 
 
@@ -84,7 +84,7 @@ def test_a_missing_row_is_an_error_and_a_null_answer_a_zero(tmp_path: Path) -> N
     assert error is not None
     assert f"no row for task {missing}" in error.message
     assert not samples[missing, 1].scores
-    score = samples[null, 1].scores["rubric_judge"]  # type: ignore[index]
+    score = samples[null, 1].scores["rubric_judge"]  # type: ignore[index]  # every sample here has scores and metadata
     assert (score.value, score.reason) == (INCORRECT, "no_response")
     assert samples[null, 1].output.choices
     assert metrics_of(log)["no_response"] >= 1
@@ -199,7 +199,7 @@ def test_a_file_is_read_once_until_it_changes(
 
     def counting(path: str) -> Iterator[tuple[int, Any]]:
         reads.append(path)
-        return real(path)  # type: ignore[no-any-return]
+        return real(path)  # type: ignore[no-any-return]  # the wrapped function is untyped
 
     monkeypatch.setattr(module, "file_records", counting)
     path = write_lines(tmp_path / "a.jsonl", inference_rows())

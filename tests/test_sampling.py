@@ -52,7 +52,7 @@ def test_shares_of_the_real_sizes(wanted: int, counts: dict[str, int]) -> None:
 @pytest.mark.parametrize("wanted", [0, 1, -5, True, 2.5, "ten"])
 def test_each_category_wants_a_context(wanted: object) -> None:
     with pytest.raises(ClbenchError, match=r"contexts=.*at least 2.*\(A, B\)"):
-        allocate({"A": 5, "B": 5}, wanted)  # type: ignore[arg-type]
+        allocate({"A": 5, "B": 5}, wanted)  # type: ignore[arg-type]  # what a command line may bring
 
 
 def test_more_than_there_are_is_an_error() -> None:

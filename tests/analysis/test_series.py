@@ -29,7 +29,7 @@ def rescored(log: EvalLog, output: Path, action: str, name: str, turn: bool = Fa
     new = score(
         read_eval_log(log.location),
         rubric_judge(),
-        action=action,  # type: ignore[arg-type]
+        action=action,  # type: ignore[arg-type]  # one of the two literals, as a parameter
         model_roles={"grader": scripted_judge(name, turn)},
         display="none",
     )

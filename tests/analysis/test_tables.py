@@ -24,7 +24,7 @@ HOSTILE = "a|b & <b>*c*</b> [red]_d_[/red] $x$ 100% #1 {e} ~f^g \\h &lt;\x1b[31m
 
 
 def table(text: str = "model", **fields: object) -> Table:
-    return Table("Title", ("Model", "Rate"), ((Cell(text), percent(0.237, 0.005)),), **fields)  # type: ignore[arg-type]
+    return Table("Title", ("Model", "Rate"), ((Cell(text), percent(0.237, 0.005)),), **fields)  # type: ignore[arg-type]  # keyword arguments of several types
 
 
 def test_percent_as_the_paper_prints_it() -> None:

@@ -39,7 +39,7 @@ class FileServer:
                 if self.command != "HEAD":
                     self.wfile.write(response.body)
 
-            do_HEAD = do_GET  # noqa: N815
+            do_HEAD = do_GET  # noqa: N815  # the name that http.server looks for
 
             def do_POST(self) -> None:
                 self.rfile.read(int(self.headers.get("Content-Length", 0)))

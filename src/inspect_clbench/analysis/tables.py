@@ -158,7 +158,7 @@ def format_for(output: str | None, format: str | None) -> Format:
     """The format that a user asked for, outright or with the ending of a file's name."""
     for known in get_args(Format):
         if format == known:
-            return known  # type: ignore[no-any-return]
+            return known  # type: ignore[no-any-return]  # one of the literals, which get_args hides
     if format is not None:
         raise ClbenchError(f"{format}: no such format. There are: {', '.join(FORMATS)}.")
     if output is None:
