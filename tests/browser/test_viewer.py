@@ -1,12 +1,14 @@
 """The log viewer as a person sees it: from the list of logs to a failed sample."""
 
 import os
+import re
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
 
-pytestmark = pytest.mark.browser
+# A page may need longer than a busy machine gives it; what is broken fails thrice.
+pytestmark = [pytest.mark.browser, pytest.mark.flaky(reruns=2)]
 
 # With CLBENCH_PICTURES set to a folder, the README's pictures are made anew.
 PICTURES = os.environ.get("CLBENCH_PICTURES")
@@ -57,12 +59,8 @@ def test_the_sample_list_shows_rubrics_and_coloured_pills(page: Page, viewer: st
     expect(row).to_contain_text("5/6 rubrics")
     pill = row.locator("[data-col-id^=score] span")
     expect(pill).to_have_text("I")
-    red, green, _ = map(
-        int,
-        str(pill.evaluate("e => getComputedStyle(e).backgroundColor"))
-        .removeprefix("rgb(").removesuffix(")").split(","),
-    )  # fmt: skip
-    assert red > 150 > green
+    red = re.compile(r"rgb\((1[5-9]|2\d)\d, \d{1,2}, \d{1,2}\)")
+    expect(pill).to_have_css("background-color", red)  # waits: rows in sight are drawn anew
     picture(page, "samples")
 
 
