@@ -47,9 +47,13 @@ def test_a_second_run_from_the_cache_makes_no_request(
 
     server = serve(script)
     first = run_eval(dataset, tmp_path / "one", epochs=2, cache=True)
-    sample = next(s for s in first.samples or [] if s.id == "2" and s.epoch == 1)
-    metadata = (sample.scores or {})["rubric_judge"].metadata or {}
-    assert metadata["judge_attempts"] == 2, "the useless reply was not replayed"
+    attempts = [
+        ((s.scores or {})["rubric_judge"].metadata or {})["judge_attempts"]
+        for s in first.samples or []
+        if s.id == "2"
+    ]
+    # whichever run asked first got the useless reply, and was not given it again
+    assert sorted(attempts) == [1, 2]
     assert metrics_of(first)["judge_failures"] == 0
 
     requests = len(server.calls)

@@ -16,7 +16,7 @@ from tests.support.scripted import scripted_eval, tasks
 def test_report_on_a_folder_of_logs(bucket: str, tmp_path: Path) -> None:
     scripted_eval(tmp_path, tasks("a", "b"), {"a": ["yyy"], "b": ["nnn"]})
     scripted_eval(tmp_path, tasks("a", "b"), {"a": ["yyy"], "b": ["yyy"]})
-    logs = sorted(tmp_path.glob("*.eval"))
+    logs = sorted(tmp_path.glob("*.eval"), key=lambda path: path.stat().st_mtime_ns)
     for log in logs:
         s3_client().upload_file(str(log), bucket, f"team/runs/{log.name}")
     done = subprocess.run(
