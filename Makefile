@@ -32,7 +32,6 @@ coverage: $(STAMP)
 DATA ?= ../shared/data/CL-bench.jsonl.xz
 bench: $(STAMP)
 	$(BIN)/python -m benchmarks.overhead $(DATA)
-	$(BIN)/python -m benchmarks.overhead $(DATA) --wall
 	$(BIN)/python -m benchmarks.cache_order
 	$(BIN)/python -m benchmarks.faults $(DATA)
 

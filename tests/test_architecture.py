@@ -69,6 +69,7 @@ def test_imports_point_one_way(path: Path) -> None:
         assert imported_rooms(path) == set()
 
 
+@pytest.mark.slow
 def test_nothing_heavy_is_imported_before_it_is_used() -> None:
     code = (
         "import sys, inspect_ai, inspect_ai.log\n"

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from inspect_ai.log import list_eval_logs, read_eval_log
 
 from inspect_clbench.analysis import report
@@ -24,6 +25,7 @@ def script(call: Call) -> Reply:
     return Reply(verdict(1, ["yes"] * 3))
 
 
+@pytest.mark.slow
 def test_a_killed_eval_set_on_s3_is_resumed(serve: Serve, bucket: str, tmp_path: Path) -> None:
     server = serve(script)
     folder = f"s3://{bucket}/set"

@@ -107,6 +107,7 @@ def test_the_names_for_hawk_are_those_of_the_package() -> None:
     assert all(item["name"] in _registry.__all__ for item in package["items"])
 
 
+@pytest.mark.slow
 def test_vllm_servers_answer_and_judge(
     serve: Callable[[Callable[[Call], Reply]], LoopbackServer], tmp_path: Path
 ) -> None:

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from inspect_clbench.taxonomy import CLBENCH_LIFE
+from inspect_clbench.taxonomy import CLBENCH, CLBENCH_LIFE
+from tests.support.builders import row
 from tests.support.files import FileServer
 from tests.support.hub import Hub
 
@@ -26,15 +27,26 @@ FULL = CLBENCH_LIFE.revision + "0" * 33
 LINES = (json.dumps(ROW) + "\n").encode()
 
 
-def _from_hub(hub: FileServer, home: Path, sha256: str) -> subprocess.CompletedProcess[str]:
+def _from_hub(
+    hub: FileServer,
+    home: Path,
+    sha256: str = "",
+    *,
+    benchmark: str = "CLBENCH_LIFE",
+    revision: str | None = None,
+    offline: bool = False,
+) -> subprocess.CompletedProcess[str]:
+    changed = f"revision={revision!r}" if revision else f"sha256={sha256!r}"
     program = (
         "from dataclasses import replace\n"
         "from inspect_clbench.dataset import load_samples\n"
-        "from inspect_clbench.taxonomy import CLBENCH_LIFE as LIFE\n"
-        f"dataset = load_samples(LIFE.hub_id, replace(LIFE, sha256={sha256!r}))\n"
+        f"from inspect_clbench.taxonomy import {benchmark} as benchmark\n"
+        f"dataset = load_samples(benchmark.hub_id, replace(benchmark, {changed}))\n"
         "print([sample.id for sample in dataset])"
     )
     environment = {**os.environ, "HF_ENDPOINT": hub.url, "HF_HOME": str(home)}
+    if offline:
+        environment["HF_HUB_OFFLINE"] = "1"
     return subprocess.run(
         [sys.executable, "-c", program],
         env=environment,
@@ -72,3 +84,23 @@ def test_a_hub_without_the_dataset_is_told(tmp_path: Path) -> None:
     with Hub("somebody/else", {"f" * 40: {}}) as hub:
         run = _from_hub(hub, tmp_path, "0" * 64)
     assert "tencent/CL-bench-Life: the dataset could not be loaded" in run.stderr
+
+
+def test_the_rows_of_the_pinned_commit_are_kept_and_no_others_taken_for_them(
+    tmp_path: Path,
+) -> None:
+    lines = "".join(json.dumps(row(name)) + "\n" for name in ("t1", "t2")).encode()
+    history = {
+        "f" * 40: {"CL-bench.jsonl": b"{}\n"},
+        CLBENCH.revision: {"CL-bench.jsonl": lines},
+    }
+    pinned, other = CLBENCH.revision, "e" * 40
+    hub = Hub(CLBENCH.hub_id, history)
+    with hub:
+        first = _from_hub(hub, tmp_path, benchmark="CLBENCH", revision=pinned)
+    assert first.stdout == "['t1', 't2']\n", first.stderr
+    again = _from_hub(hub, tmp_path, benchmark="CLBENCH", revision=pinned, offline=True)
+    assert again.stdout == "['t1', 't2']\n", again.stderr
+    wrong = _from_hub(hub, tmp_path, benchmark="CLBENCH", revision=other, offline=True)
+    assert wrong.returncode == 1
+    assert f"downloaded earlier is of revision {pinned}, not of {other}" in wrong.stderr

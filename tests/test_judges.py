@@ -4,10 +4,13 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from inspect_ai.log import read_eval_log
 
+from inspect_clbench.errors import ClbenchError
+from inspect_clbench.scorers.rubric_judge import rubric_judge
 from tests.support.builders import metrics_of, row, run_eval, verdict, write_rows
 from tests.support.server import Call, LoopbackServer, Reply, Script
 
@@ -97,6 +100,7 @@ def panel_script(call: Call) -> Reply:
     return Reply(PANEL[name][int(call.model.removeprefix("judge")) - 1])
 
 
+@pytest.mark.slow
 def test_a_panel_decides_by_strict_majority_and_keeps_every_vote(
     serve: Serve, tmp_path: Path
 ) -> None:
@@ -136,3 +140,15 @@ def test_a_tie_counts_against_the_answer(serve: Serve, tmp_path: Path) -> None:
     log = run_eval(dataset, tmp_path, model_roles=roles)
     assert ((log.samples or [])[0].scores or {})["rubric_judge"].value == "I"
     assert metrics_of(log)["judge_failures"] == 0
+
+
+@pytest.mark.parametrize(
+    ("wishes", "message"),
+    [
+        ({"judge_failure": "skip"}, "judge_failure=skip: use zero or unscored"),
+        ({"attempts": 0}, "attempts=0: the judge must be asked at least once"),
+    ],
+)
+def test_wishes_that_make_no_sense(wishes: dict[str, Any], message: str) -> None:
+    with pytest.raises(ClbenchError, match=message):
+        rubric_judge(**wishes)

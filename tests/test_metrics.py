@@ -61,7 +61,7 @@ def test_stderr_of_one_run_equals_inspects_own() -> None:
         for i in range(120)
     ]
     theirs = stderr(cluster="context_id")(scores)  # type: ignore[arg-type]  # see call()
-    assert clustered_stderr(rows_of(scores)) == pytest.approx(theirs)
+    assert clustered_stderr(rows_of(scores, "context_id")) == pytest.approx(theirs)
 
 
 def test_stderr_of_several_runs_clusters_all_runs_of_a_context() -> None:

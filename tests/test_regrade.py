@@ -7,7 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from inspect_ai import Task, eval
+from inspect_ai.dataset import Sample
 from inspect_ai.log import read_eval_log
+from inspect_ai.scorer import includes
 
 from inspect_clbench.errors import ClbenchError
 from inspect_clbench.regrade import regrade
@@ -111,3 +114,20 @@ def test_something_that_is_no_log(tmp_path: Path) -> None:
     path.write_text("no")
     with pytest.raises(ClbenchError, match=r"x\.eval: not a readable log"):
         regrade(str(path))
+
+
+def test_a_log_of_another_benchmark_is_refused(tmp_path: Path) -> None:
+    task = Task(dataset=[Sample("Hello")], scorer=includes(), name="theirs")
+    (log,) = eval(task, model="mockllm/model", log_dir=str(tmp_path), display="none")
+    with pytest.raises(ClbenchError, match="a log of theirs, not of this benchmark"):
+        regrade(log.location)
+
+
+def test_a_log_on_s3_is_graded_where_it_is(serve: Serve, dataset: str, bucket: str) -> None:
+    judge = Judge()
+    serve(judge)
+    log = run_eval(dataset, f"s3://{bucket}/logs")
+    judge.mended = True
+    done = regrade(log.location)
+    assert (done.location, done.asked, done.still_failed) == (log.location, 2, 0)
+    assert metrics_of(read_eval_log(log.location))["judge_failures"] == 0

@@ -7,7 +7,7 @@ set, and know the run from the epoch that the scorer wrote down.
 import math
 import statistics
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from inspect_ai.scorer import CORRECT, NOANSWER, Metric, SampleScore, Value, metric
@@ -16,40 +16,67 @@ NAN = float("nan")
 
 
 class Row(NamedTuple):
-    """What the arithmetic needs to know of one score."""
+    """What the arithmetic needs to know of one score; a plain tuple will do."""
 
     run: int
     cluster: str
     solved: bool
 
 
-def rows_of(scores: Sequence[SampleScore]) -> list[Row]:
-    """The scored rows; those left unscored by the user's choice are not among them."""
+Rows = Iterable[tuple[int, str, bool]]
+Cells = Counter[tuple[int, str, bool]]
+"""How often each row occurs: a few hundred of them stand for thousands."""
+
+
+def rows_of(
+    scores: Sequence[SampleScore], group_key: str, alone: bool = False
+) -> list[tuple[int, str, bool]]:
+    """Run, group and whether solved, for each row that counts.
+
+    Rows left unscored by the user's choice are not among them. The loop runs about
+    once a second while an eval runs, so it makes plain tuples.
+
+    Args:
+        scores: Every score of every run.
+        group_key: The key of the sample's metadata that names its group.
+        alone: Whether a sample without a group is one of its own; else it is "".
+    """
     rows = []
-    for run, sample_score, solved in _scored(scores):
-        context = (sample_score.sample_metadata or {}).get("context_id")
-        rows.append(Row(run, str(context or sample_score.sample_id), solved))
-    return rows
-
-
-def _scored(scores: Sequence[SampleScore]) -> Iterator[tuple[int, SampleScore, bool]]:
-    """Run, score and whether solved, for each row that counts."""
     seen: dict[Any, int] = {}
     for sample_score in scores:
         score = sample_score.score
         epoch = score.metadata.get("epoch") if score.metadata else None
         if not isinstance(epoch, int):  # the n-th score of a sample is of the n-th run
             epoch = seen[sample_score.sample_id] = seen.get(sample_score.sample_id, 0) + 1
-        if score.value != NOANSWER:
-            yield epoch, sample_score, score.value == CORRECT
+        value = score.value
+        if value != NOANSWER:
+            metadata = sample_score.sample_metadata
+            group = metadata.get(group_key) if metadata else None
+            if not group:
+                group = sample_score.sample_id if alone else ""
+            rows.append((epoch, str(group), value == CORRECT))
+    return rows
 
 
-def run_rates(rows: Iterable[Row]) -> list[float]:
+def run_rates(rows: Rows) -> list[float]:
     """The solving rate of each run, in the order of the runs."""
-    rows = list(rows)
-    totals = Counter([row[0] for row in rows])
-    solved = Counter([row[0] for row in rows if row[2]])
+    return _rates(Counter(rows))
+
+
+def _rates(cells: Cells) -> list[float]:
+    totals, solved = _per_run(cells)
     return [solved[run] / totals[run] for run in sorted(totals)]
+
+
+def _per_run(cells: Cells) -> tuple[Counter[int], Counter[int]]:
+    """All rows of each run, and its solved ones."""
+    totals: Counter[int] = Counter()
+    solved: Counter[int] = Counter()
+    for (run, _, is_solved), count in cells.items():
+        totals[run] += count
+        if is_solved:
+            solved[run] += count
+    return totals, solved
 
 
 def mean_rate(rates: Sequence[float]) -> float:
@@ -62,25 +89,26 @@ def std_over_runs(rates: Sequence[float]) -> float:
     return statistics.stdev(rates) if len(rates) > 1 else NAN
 
 
-def clustered_stderr(rows: Sequence[Row]) -> float:
+def clustered_stderr(rows: Rows) -> float:
     """Standard error of the mean rate, clustered on contexts.
 
     The sandwich estimator with the finite-cluster factor C / (C - 1) that Inspect's
     `stderr(cluster=...)` uses. All runs of a task belong to its context's cluster;
     a row weighs 1 / (runs x rows of its run), as in the mean of the runs' rates.
     """
-    if not rows:
-        return NAN
-    totals = Counter([row[0] for row in rows])
-    solved = Counter([row[0] for row in rows if row[2]])
+    return _stderr(Counter(rows))
+
+
+def _stderr(cells: Cells) -> float:
+    totals, solved = _per_run(cells)
     weights = {
         run: ((1 - solved[run] / total) / total, -solved[run] / total / total)
         for run, total in totals.items()
     }
     residuals: dict[str, float] = {}
-    for run, cluster, is_solved in rows:
+    for (run, cluster, is_solved), count in cells.items():
         weight = weights[run][0] if is_solved else weights[run][1]
-        residuals[cluster] = residuals.get(cluster, 0.0) + weight
+        residuals[cluster] = residuals.get(cluster, 0.0) + count * weight
     clusters = len(residuals)
     if clusters < 2:
         return NAN
@@ -93,12 +121,12 @@ def solving() -> Metric:
     """`solving_rate`, its `std` over runs (two or more) and its clustered `stderr`."""
 
     def compute(scores: list[SampleScore]) -> Value:
-        rows = rows_of(scores)
-        rates = run_rates(rows)
+        cells = Counter(rows_of(scores, "context_id", alone=True))
+        rates = _rates(cells)
         values = {"solving_rate": mean_rate(rates)}
         if len(rates) > 1:
             values["std"] = std_over_runs(rates)
-        return {**values, "stderr": clustered_stderr(rows)}
+        return {**values, "stderr": _stderr(cells)}
 
     return compute
 
@@ -116,21 +144,13 @@ def solving_by(
     """
 
     def compute(scores: list[SampleScore]) -> Value:
-        counts: dict[tuple[str, int], list[int]] = {}
-        for run, sample_score, solved in _scored(scores):
-            name = str((sample_score.sample_metadata or {}).get(group_key) or "")
-            count = counts.get((name, run))
-            if count is None:
-                count = counts[name, run] = [0, 0]
-            count[0] += solved
-            count[1] += 1
-        groups: defaultdict[str, list[float]] = defaultdict(list)
-        for name, run in sorted(counts):
-            solved_rows, total = counts[name, run]
-            groups[name].append(solved_rows / total)
+        groups: defaultdict[str, Cells] = defaultdict(Counter)
+        for row, count in Counter(rows_of(scores, group_key)).items():
+            groups[row[1]][row] = count
         groups.pop("", None)  # rows that name no group
         values = {}
-        for name, rates in groups.items():
+        for name in sorted(groups):
+            rates = _rates(groups[name])
             values[name] = mean_rate(rates)
             if std and len(rates) > 1:
                 values[f"{name} (std)"] = std_over_runs(rates)

@@ -1,19 +1,19 @@
 """Agreement between judges, from the logs of real runs."""
 
 import json
-import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from inspect_ai import score
 from inspect_ai.log import read_eval_log, write_eval_log
 
 from inspect_clbench.analysis.agreement import Agreement, agreement
 from inspect_clbench.analysis.agreement_tables import agreement_tables
 from inspect_clbench.analysis.tables import FORMATS
 from inspect_clbench.errors import ClbenchError
+from inspect_clbench.scorers.rubric_judge import rubric_judge
 from tests.support.golden import check_golden
 from tests.support.judges import clbench, judged_eval, script
 from tests.support.server import LoopbackServer
@@ -76,14 +76,14 @@ def logs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Logs]:
 
 
 def append(log: str, judge: str) -> None:
-    """Have a log judged again, as a user would."""
-    command = [
-        sys.executable, "-m", "inspect_ai", "score", log, "--overwrite", "--action", "append",
-        "--scorer", "inspect_clbench/rubric_judge", "--display", "none",
-        "--model-role", f"grader=openai-api/loop/{judge}",
-    ]  # fmt: skip
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    """Have a log judged again, as `inspect score` does."""
+    scored = score(
+        read_eval_log(log),
+        rubric_judge(),
+        action="append",
+        model_roles={"grader": f"openai-api/loop/{judge}"},
+    )
+    write_eval_log(scored, log)
 
 
 def names(found: Agreement) -> list[str]:

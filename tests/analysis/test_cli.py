@@ -13,8 +13,8 @@ import pytest
 from inspect_clbench.analysis import costs, near_misses, report, show_task
 from inspect_clbench.analysis.show import task_text
 from inspect_clbench.analysis.tables import render
-from inspect_clbench.cli import main
 from tests.analysis.test_records import other_log, running_log
+from tests.support.judges import clbench as command
 from tests.support.scripted import scripted_eval, tasks
 
 CLBENCH = Path(sys.executable).parent / "clbench"
@@ -27,18 +27,12 @@ def clbench(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str])
     """Call the entry point with arguments; its exit code and what it printed."""
 
     def run(*arguments: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["clbench", *arguments])
-        code = 0
-        try:
-            main()
-        except SystemExit as ex:
-            code = int(ex.code or 0)
-        out, err = capsys.readouterr()
-        return code, out, err
+        return command(capsys, monkeypatch, *arguments)
 
     return run
 
 
+@pytest.mark.slow
 def test_the_installed_command(demo_log: str) -> None:
     done = subprocess.run(
         [CLBENCH, "report", demo_log, "--format", "markdown"], capture_output=True, text=True
@@ -47,6 +41,7 @@ def test_the_installed_command(demo_log: str) -> None:
     assert done.stdout == render(report(demo_log), "markdown")
 
 
+@pytest.mark.slow
 def test_the_installed_command_ends_with_one_line_and_code_2() -> None:
     done = subprocess.run([CLBENCH, "report", "no-such.eval"], capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (2, "")
@@ -143,6 +138,7 @@ def test_bad_logs_end_with_one_line_and_code_2(
         assert err.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_progress_shows_on_a_terminal_when_it_takes_long(demo_log: str, tmp_path: Path) -> None:
     script = tmp_path / "slow.py"
     script.write_text(
@@ -166,3 +162,21 @@ def test_progress_shows_on_a_terminal_when_it_takes_long(demo_log: str, tmp_path
     quiet = subprocess.run(command, capture_output=True, text=True)
     assert quiet.stderr == ""
     assert quiet.stdout == done.stdout
+
+
+def test_a_report_can_be_a_page(clbench: Run, demo_log: str, tmp_path: Path) -> None:
+    output = tmp_path / "page.html"
+    assert clbench("report", demo_log, "-o", str(output)) == (0, "", "")
+    assert output.read_text("utf-8").startswith("<!DOCTYPE html>")
+    code, out, _ = clbench("report", demo_log, "--format", "html")
+    assert code == 0
+    assert out.startswith("<!DOCTYPE html>")
+
+
+def test_run_configs_are_found_by_name(clbench: Run) -> None:
+    code, out, _ = clbench("run-config", "paper")
+    assert code == 0
+    assert "clbench" in Path(out.strip()).read_text("utf-8")
+    code, _, err = clbench("run-config", "pape")
+    assert code == 2
+    assert err == "clbench: pape: no such run config. There are: paper, paper-life.\n"

@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from inspect_ai.log import read_eval_log_sample
+from inspect_ai.log import bundle_log_dir, read_eval_log_sample
 
 from inspect_clbench.analysis import report, report_page
 from inspect_clbench.analysis.how_run import how_run_tables
@@ -152,12 +152,11 @@ def test_without_the_extra_it_says_how_to_get_pictures(
 
 
 def bundle(log_dir: str, output: Path) -> None:
-    """The viewer's static site, as a user makes it."""
-    command = [str(Path(sys.executable).parent / "inspect"), "view", "bundle"]
-    options = ["--log-dir", log_dir, "--output-dir", str(output)]
-    subprocess.run([*command, *options], check=True, capture_output=True)
+    """The viewer's static site, as `inspect view bundle` makes it."""
+    bundle_log_dir(log_dir, str(output))
 
 
+@pytest.mark.slow
 def test_samples_link_to_the_viewer_beside_the_page(demo_log: str, tmp_path: Path) -> None:
     bundle(str(Path(demo_log).parent), tmp_path / "my viewer")
     (tmp_path / "other" / "logs").mkdir(parents=True)
@@ -189,6 +188,7 @@ def test_a_viewer_of_other_logs_is_not_linked(
     assert "Samples" not in found.text
 
 
+@pytest.mark.slow
 def test_the_page_goes_to_the_screen_too(demo_log: str, page: str) -> None:
     command = [CLBENCH, "report", demo_log, "--format", "html"]
     done = subprocess.run(command, capture_output=True, text=True)

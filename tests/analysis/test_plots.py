@@ -2,7 +2,6 @@
 
 import re
 import struct
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,9 +18,9 @@ from inspect_clbench.analysis.tables import Table
 from inspect_clbench.errors import ClbenchError
 from inspect_clbench.taxonomy import CLBENCH
 from tests.support.builders import SUB_CATEGORIES, row
+from tests.support.judges import clbench
 from tests.support.scripted import scripted_eval
 
-CLBENCH_COMMAND = str(Path(sys.executable).parent / "clbench")
 HOSTILE = "</script><script>window.hacked=1</script><img src=x onerror=alert(1)>\"&'\\n{{x}}"
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -58,11 +57,16 @@ def rows_of_data(spec: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("ending", ["png", "svg", "pdf", "html"])
-def test_files_are_what_they_say(demo_log: str, tmp_path: Path, ending: str) -> None:
+def test_files_are_what_they_say(
+    demo_log: str,
+    tmp_path: Path,
+    ending: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     output = tmp_path / f"rates.{ending}"
-    command = [CLBENCH_COMMAND, "plot", demo_log, "--output", str(output)]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    done = clbench(capsys, monkeypatch, "plot", demo_log, "--output", str(output))
+    assert done == (0, "", "")
     content = output.read_bytes()
     match ending:
         case "png":
@@ -184,12 +188,19 @@ def test_published_rows_only_where_there_are_some(demo_log: str, tmp_path: Path)
         (["-o", "x.png", "--chars-per-token", "0"], "use a number above 0"),
     ],
 )
-def test_bad_wishes(demo_log: str, tmp_path: Path, arguments: list[str], message: str) -> None:
-    command = [CLBENCH_COMMAND, "plot", demo_log, *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
-    assert done.returncode == 2
-    assert message in done.stderr
-    assert done.stderr.count("\n") == 1
+def test_bad_wishes(
+    demo_log: str,
+    tmp_path: Path,
+    arguments: list[str],
+    message: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    code, _, errors = clbench(capsys, monkeypatch, "plot", demo_log, *arguments)
+    assert code == 2
+    assert message in errors
+    assert errors.count("\n") == 1
     assert not list(tmp_path.iterdir())
 
 

@@ -13,7 +13,8 @@ HOSTILE = '=HYPERLINK("http://x","y")'
 
 
 @pytest.mark.parametrize(
-    "text", ["=1+1", "+1-800", "-2+3", "@x", "\t=1", "\r=1", " =1", "\n@a", "＝1", HOSTILE]
+    "text",
+    ["=1+1", "+1-800", "+0", "-2+3", "@x", "\t=1", "\r=1", " =1", "\n@a", "＝1", HOSTILE],
 )
 def test_no_cell_starts_a_formula(text: str) -> None:
     assert to_cell(text).startswith("'")

@@ -149,7 +149,8 @@ def spreadsheet_safe(text: str) -> str:
 
 
 def _is_number(text: str) -> bool:
-    return re.fullmatch(r"[+-]?\d+(\.\d+)?(e[+-]?\d+)?", text) is not None
+    # With a plus it is somebody's text: a spreadsheet would save it without.
+    return re.fullmatch(r"-?[0-9]+(\.[0-9]+)?(e[+-]?[0-9]+)?", text) is not None
 
 
 def json_tables(tables: Sequence["Table"]) -> str:

@@ -59,9 +59,9 @@ def rubric_judge(
             return empty_answer_score(_case(state, prompt, ()))
         judges = graders(judge_effort or usual_effort(state))
         text = prompt.render(state.metadata["rubrics"], answer)
-        judgements = await collect(
-            *(judge_answer(j, text, answer=answer, attempts=attempts) for j in judges)
-        )
+        asked = [judge_answer(j, text, answer=answer, attempts=attempts) for j in judges]
+        # One judge needs no span of its own in the transcript.
+        judgements = await collect(*asked) if len(asked) > 1 else [await asked[0]]
         (current_watch() or own_watch).report(judgements)
         return judged_score(_case(state, prompt, judges), judgements, judge_failure)
 
