@@ -3,7 +3,18 @@ BIN := .venv/bin
 # The virtual environment is made anew when what it is made from has changed.
 STAMP := .venv/.stamp
 
-.PHONY: demo test check coverage bench format clean
+.PHONY: demo test check coverage lowest bench format clean
+
+# Without the tests that start programs, wait or need a browser.
+QUICK := -n 4 --reruns 1 -m "not long and not browser"
+
+# uv installs in seconds what takes pip minutes; pip knows more ways to reach an index.
+define install
+$(1) -m venv $(2)
+$(2)/bin/python -m pip install --quiet -c constraints.txt uv
+$(2)/bin/uv pip install --quiet --python $(2)/bin/python -c $(3) -e '.[dev]' \
+  || $(2)/bin/python -m pip install --quiet -c $(3) -e '.[dev]'
+endef
 
 demo: $(STAMP)
 	$(BIN)/inspect eval inspect_clbench/clbench -T dataset=demo \
@@ -19,14 +30,26 @@ demo: $(STAMP)
 test: $(STAMP)
 	$(BIN)/pytest -n 4 --reruns 1
 
-check: $(STAMP)
+check: $(STAMP) lint coverage
+
+.PHONY: lint
+lint: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/inspect-evals-lint --all
 
 coverage: $(STAMP)
-	$(BIN)/pytest -n 4 --cov=inspect_clbench --cov-branch --cov-report=term-missing:skip-covered
+	$(BIN)/pytest $(QUICK) --cov
+
+# The lowest versions that pyproject.toml allows, and another Python: make python3.13.
+lowest:
+	$(call install,$(PYTHON),.venv-lowest,constraints-lowest.txt)
+	.venv-lowest/bin/pytest $(QUICK)
+
+python3.%:
+	$(call install,$@,.venv-$@,constraints.txt)
+	.venv-$@/bin/pytest $(QUICK)
 
 # What the README claims about speed and cost, on the real rows where they are.
 DATA ?= ../shared/data/CL-bench.jsonl.xz
@@ -40,10 +63,8 @@ format: $(STAMP)
 	$(BIN)/ruff format .
 
 clean:
-	rm -rf .venv build dist
+	rm -rf .venv .venv-* build dist
 
 $(STAMP): pyproject.toml constraints.txt
-	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev]'
+	$(call install,$(PYTHON),.venv,constraints.txt)
 	touch $@

@@ -40,7 +40,7 @@ def test_a_refused_judge_stops_the_run_before_any_answer_is_paid_for(
         assert part in log.error.message
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_missing_key_stops_the_run_at_once(
     serve: Serve, dataset: str, tmp_path: Path
 ) -> None:
@@ -104,7 +104,7 @@ def test_one_odd_row_does_not_stop_a_run(serve: Serve, dataset: str, tmp_path: P
     assert metrics_of(log)["solving_rate"] == pytest.approx(29 / 30)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_scoring_a_log_with_a_refused_judge_changes_nothing(
     serve: Serve, dataset: str, tmp_path: Path
 ) -> None:

@@ -203,7 +203,7 @@ def test_filters_that_leave_nothing(tmp_path: Path) -> None:
         load_samples("demo", category=RULES, sub_category=FINANCE)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_bad_row_is_told_by_the_command_line_without_a_traceback(tmp_path: Path) -> None:
     write_rows(tmp_path, [row(1), row(2, rubrics=[None])], "rows[1].jsonl")
     command = [sys.executable, "-m", "inspect_ai", "eval", "inspect_clbench/clbench"]

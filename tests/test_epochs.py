@@ -150,7 +150,7 @@ def test_score_on_error_counts_what_is_missing_as_zero(
     assert metrics_of(log)["no_response"] == 1
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_inspect_score_appends_another_judge(
     serve: Serve, dataset: str, tmp_path: Path
 ) -> None:

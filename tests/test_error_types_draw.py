@@ -87,7 +87,7 @@ def test_more_than_there_are_means_all(log: EvalLog) -> None:
     assert len(drawn) == asked == 20
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_every_failure_has_the_same_chance(log: EvalLog) -> None:
     judge = Labeller(lambda _: LABELS)
     (part,) = [
@@ -147,7 +147,7 @@ def inspect_score(log: Path, *arguments: str) -> "subprocess.CompletedProcess[st
     return subprocess.run(command, capture_output=True, text=True, timeout=200)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_inspect_score_labels_a_log_whole_or_streamed(demo_log: str, tmp_path: Path) -> None:
     log, out = tmp_path / "demo.eval", tmp_path / "streamed.eval"
     shutil.copy(demo_log, log)
@@ -165,7 +165,7 @@ def test_inspect_score_labels_a_log_whole_or_streamed(demo_log: str, tmp_path: P
     assert names == ["rubric_judge", "error_types"]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_inspect_score_with_overwrite_says_what_is_missing(
     demo_log: str, tmp_path: Path
 ) -> None:

@@ -25,7 +25,7 @@ def script(call: Call) -> Reply:
     return Reply(verdict(1, ["yes"] * 3))
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_killed_eval_set_on_s3_is_resumed(serve: Serve, bucket: str, tmp_path: Path) -> None:
     server = serve(script)
     folder = f"s3://{bucket}/set"

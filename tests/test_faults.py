@@ -167,7 +167,7 @@ def test_a_hanging_judge_ends_within_attempts_times_the_bound(
     assert scores["hang-first"].value == "C"
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("where", ["command line", "role"])
 def test_the_users_limits_win_over_ours(serve: Serve, tmp_path: Path, where: str) -> None:
     bench = Bench(serve, tmp_path, {"500": TRANSPORT["500"]})

@@ -100,7 +100,7 @@ def panel_script(call: Call) -> Reply:
     return Reply(PANEL[name][int(call.model.removeprefix("judge")) - 1])
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_panel_decides_by_strict_majority_and_keeps_every_vote(
     serve: Serve, tmp_path: Path
 ) -> None:

@@ -188,7 +188,7 @@ def test_the_other_benchmark_keeps_low_effort(
     assert _judge_effort(log) == "low"
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "task", "effort", "order"),
     [("paper", "clbench", "low", 20), ("paper-life", "clbench_life", "high", None)],

@@ -142,7 +142,7 @@ def test_a_full_run_costs_less_than_a_tick_of_the_display() -> None:
     assert time.process_time() - start < 0.2
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_plugin_does_not_import_statistics_libraries() -> None:
     code = (
         "import sys, inspect_clbench._registry; "

@@ -220,7 +220,7 @@ def test_the_solver_is_registered_and_the_given_name_wins(tmp_path: Path) -> Non
     assert samples_by_key(log).popitem()[1].output.model == "GPT (low)"
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_command_line_of_the_readme(tmp_path: Path) -> None:
     for run in (1, 2):
         write_lines(tmp_path / f"m_run{run}.jsonl", inference_rows(run))

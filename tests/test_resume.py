@@ -62,7 +62,7 @@ def test_a_second_run_from_the_cache_makes_no_request(
     assert metrics_of(second) == metrics_of(first)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_killed_run_is_completed_by_a_retry(serve: Serve, tmp_path: Path) -> None:
     dataset = write_rows(tmp_path / "rows.jsonl", [row(str(i)) for i in range(12)])
     undisturbed_dir, killed_dir = tmp_path / "whole", tmp_path / "killed"

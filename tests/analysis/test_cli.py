@@ -32,7 +32,7 @@ def clbench(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str])
     return run
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_installed_command(demo_log: str) -> None:
     done = subprocess.run(
         [CLBENCH, "report", demo_log, "--format", "markdown"], capture_output=True, text=True
@@ -41,7 +41,7 @@ def test_the_installed_command(demo_log: str) -> None:
     assert done.stdout == render(report(demo_log), "markdown")
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_installed_command_ends_with_one_line_and_code_2() -> None:
     done = subprocess.run([CLBENCH, "report", "no-such.eval"], capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (2, "")
@@ -138,7 +138,7 @@ def test_bad_logs_end_with_one_line_and_code_2(
         assert err.count("\n") == 1
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_progress_shows_on_a_terminal_when_it_takes_long(demo_log: str, tmp_path: Path) -> None:
     script = tmp_path / "slow.py"
     script.write_text(

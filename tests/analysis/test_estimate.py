@@ -122,7 +122,7 @@ def estimated(benchmark: Sequence[Record], contexts: int, seed: int) -> Estimate
     return estimate([r for r in benchmark if r.context_id in names], chosen)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("rate", "alike", "contexts"),
     [(0.2, 0.4, 50), (0.5, 0.3, 25)],

@@ -127,7 +127,7 @@ def test_life_keeps_its_own_names(tmp_path: Path) -> None:
     assert failures == []
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_real_rows_come_out_as_they_went_in(real_data: str, tmp_path: Path) -> None:
     rows = {record["metadata"]["task_id"]: record for _, record in file_records(real_data)}
     hostile = [

@@ -179,7 +179,7 @@ def _graded_rows(draw: st.DrawFn) -> list[dict[str, Any]]:
     return rows
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(_graded_rows())
 def test_any_graded_rows_survive_the_way_in_and_out(

@@ -156,7 +156,7 @@ def bundle(log_dir: str, output: Path) -> None:
     bundle_log_dir(log_dir, str(output))
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_samples_link_to_the_viewer_beside_the_page(demo_log: str, tmp_path: Path) -> None:
     bundle(str(Path(demo_log).parent), tmp_path / "my viewer")
     (tmp_path / "other" / "logs").mkdir(parents=True)
@@ -188,7 +188,7 @@ def test_a_viewer_of_other_logs_is_not_linked(
     assert "Samples" not in found.text
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_page_goes_to_the_screen_too(demo_log: str, page: str) -> None:
     command = [CLBENCH, "report", demo_log, "--format", "html"]
     done = subprocess.run(command, capture_output=True, text=True)

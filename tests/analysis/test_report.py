@@ -151,7 +151,7 @@ def test_no_interval_where_all_contexts_came_out_alike(tmp_path: Path) -> None:
     assert value(table, "Overall")["high"] is None
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_function_stands_before_the_module_and_nothing_heavy_is_imported() -> None:
     code = (
         "import sys, inspect_clbench.analysis.report\n"

@@ -13,7 +13,7 @@ from tests.support.s3 import s3_client
 from tests.support.scripted import scripted_eval, tasks
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_report_on_a_folder_of_logs(bucket: str, tmp_path: Path) -> None:
     scripted_eval(tmp_path, tasks("a", "b"), {"a": ["yyy"], "b": ["nnn"]})
     scripted_eval(tmp_path, tasks("a", "b"), {"a": ["yyy"], "b": ["yyy"]})
