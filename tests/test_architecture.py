@@ -1,6 +1,7 @@
 """Imports point one way, and the plugin stays light."""
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -38,6 +39,12 @@ ALLOWED: dict[str, set[str]] = {
     "__init__": {"tasks", "scorers", "metrics", "panel_metrics", "error_metrics", "replay"},
 }  # fmt: skip
 
+# The rooms of the analysis; each may import from those before it.
+ANALYSIS = (
+    "text", "progress", "tables", "reading", "statistics", "reporting", "comparing",
+    "drawing", "error_types", "checking", "originals", "pages",
+)  # fmt: skip
+
 # These know nothing of the rest of the house.
 PURE = {"judge/verdict.py", "metrics.py"}
 
@@ -67,6 +74,22 @@ def test_imports_point_one_way(path: Path) -> None:
     assert imported_rooms(path) <= allowed
     if str(path.relative_to(SOURCE)) in PURE:
         assert imported_rooms(path) == set()
+
+
+@pytest.mark.parametrize("room", ANALYSIS)
+def test_the_rooms_of_the_analysis_stand_in_order(room: str) -> None:
+    allowed = {*ANALYSIS[: ANALYSIS.index(room) + 1], ""}
+    place = SOURCE / "analysis" / room
+    paths = list(place.rglob("*.py")) if place.is_dir() else [place.with_suffix(".py")]
+    assert paths
+    for path in paths:
+        found = re.findall(r"inspect_clbench\.analysis\.?(\w*)", path.read_text("utf-8"))
+        assert set(found) <= allowed, path
+
+
+def test_every_room_of_the_analysis_is_named() -> None:
+    names = {path.stem for path in (SOURCE / "analysis").iterdir()}
+    assert names - {"__init__", "__pycache__"} == set(ANALYSIS)
 
 
 @pytest.mark.long

@@ -13,9 +13,9 @@ import pytest
 from inspect_ai import eval, score
 from inspect_ai.log import EvalLog, read_eval_log
 
-from inspect_clbench.analysis.leaderboard import leaderboard
-from inspect_clbench.analysis.report import report
-from inspect_clbench.analysis.series import load_series
+from inspect_clbench.analysis.originals.leaderboard import leaderboard
+from inspect_clbench.analysis.reading.series import load_series
+from inspect_clbench.analysis.reporting.report import report
 from inspect_clbench.dataset import load_samples
 from inspect_clbench.demo.judge import is_met
 from inspect_clbench.errors import ClbenchError

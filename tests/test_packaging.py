@@ -31,9 +31,8 @@ def bare(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def install(programs: Path, *packages: str | Path) -> None:
-    constraints = ["-c", ROOT / "constraints.txt"]
-    python = ["--python", programs / "python"]
-    run(sys.executable, "-m", "uv", "pip", "install", *python, *constraints, *packages)
+    uv: list[str | Path] = [sys.executable, "-m", "uv", "pip", "install"]
+    run(*uv, "--python", programs / "python", "-c", ROOT / "constraints.txt", *packages)
 
 
 def run(*command: str | Path, cwd: Path | None = None) -> str:
@@ -61,7 +60,7 @@ def test_the_wheel_holds_the_whole_package(wheel: Path) -> None:
         "judge/builtin.txt",
         "run_configs/paper.yaml",
         "run_configs/paper-life.yaml",
-        "analysis/published.json",
+        "analysis/reporting/published.json",
         "eval.yaml",
         "py.typed",
     ):

@@ -15,7 +15,7 @@ from inspect_ai.scorer import INCORRECT
 from inspect_ai.util import registry_create, registry_info
 
 from inspect_clbench import ClbenchError, replay
-from inspect_clbench.analysis.records import find_logs
+from inspect_clbench.analysis.reading.records import find_logs
 from tests.support.answers import (
     inference_rows,
     replayed,

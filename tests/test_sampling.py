@@ -10,7 +10,7 @@ from inspect_ai import eval
 from inspect_ai.log import EvalLog
 from inspect_ai.model import get_model
 
-from inspect_clbench.analysis.report import report
+from inspect_clbench.analysis.reporting.report import report
 from inspect_clbench.analysis.tables import render
 from inspect_clbench.dataset import draw_samples, load_samples
 from inspect_clbench.errors import ClbenchError

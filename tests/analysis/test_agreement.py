@@ -9,8 +9,8 @@ import pytest
 from inspect_ai import score
 from inspect_ai.log import read_eval_log, write_eval_log
 
-from inspect_clbench.analysis.agreement import Agreement, agreement
-from inspect_clbench.analysis.agreement_tables import agreement_tables
+from inspect_clbench.analysis.comparing.agreement import Agreement, agreement
+from inspect_clbench.analysis.comparing.agreement_tables import agreement_tables
 from inspect_clbench.analysis.tables import FORMATS
 from inspect_clbench.errors import ClbenchError
 from inspect_clbench.scorers.rubric_judge import rubric_judge

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from inspect_clbench.analysis.agreement import agreement
-from inspect_clbench.analysis.agreement_tables import agreement_tables
-from inspect_clbench.analysis.records import find_logs, read_records
+from inspect_clbench.analysis.comparing.agreement import agreement
+from inspect_clbench.analysis.comparing.agreement_tables import agreement_tables
+from inspect_clbench.analysis.reading.records import find_logs, read_records
+from inspect_clbench.analysis.reading.verdicts import read_judged
 from inspect_clbench.analysis.tables import FORMATS, format_for, render
-from inspect_clbench.analysis.verdicts import read_judged
 from inspect_clbench.errors import ClbenchError
 from tests.support.judges import clbench, judged_eval, script
 from tests.support.server import LoopbackServer, Script

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from inspect_clbench.analysis import costs, near_misses, report, show_task
-from inspect_clbench.analysis.show import task_text
+from inspect_clbench.analysis.reporting.show import task_text
 from inspect_clbench.analysis.tables import render
 from tests.analysis.test_records import other_log, running_log
 from tests.support.judges import clbench as command

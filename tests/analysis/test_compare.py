@@ -11,9 +11,9 @@ from inspect_ai import score
 from inspect_ai.log import EvalLog, read_eval_log, write_eval_log
 
 from inspect_clbench import rubric_judge
-from inspect_clbench.analysis.compare import compare
-from inspect_clbench.analysis.comparison import Comparison
-from inspect_clbench.analysis.comparison_tables import comparison_tables
+from inspect_clbench.analysis.comparing.compare import compare
+from inspect_clbench.analysis.comparing.comparison import Comparison
+from inspect_clbench.analysis.comparing.comparison_tables import comparison_tables
 from inspect_clbench.analysis.tables import FORMATS
 from inspect_clbench.errors import ClbenchError
 from tests.support.golden import check_golden

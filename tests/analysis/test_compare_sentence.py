@@ -5,10 +5,10 @@ from collections.abc import Sequence
 import pytest
 from inspect_ai.log import EvalConfig, EvalDataset, EvalLog, EvalSpec
 
-from inspect_clbench.analysis.comparison import Comparison
-from inspect_clbench.analysis.logs import Log
-from inspect_clbench.analysis.paired import PairedTask, difference_of
-from inspect_clbench.analysis.series import Series
+from inspect_clbench.analysis.comparing.comparison import Comparison
+from inspect_clbench.analysis.reading.logs import Log
+from inspect_clbench.analysis.reading.series import Series
+from inspect_clbench.analysis.statistics.paired import PairedTask, difference_of
 
 SPEC = EvalSpec(
     created="2026-02-03T00:00:00+00:00",

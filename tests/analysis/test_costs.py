@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from inspect_clbench.analysis import costs
-from inspect_clbench.analysis.prices import Price
+from inspect_clbench.analysis.reporting.prices import Price
 from inspect_clbench.analysis.tables import Table
 from inspect_clbench.errors import ClbenchError
 from tests.support.scripted import EMPTY, scripted_eval, tasks

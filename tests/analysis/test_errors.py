@@ -12,9 +12,9 @@ from inspect_ai import score
 from inspect_ai.log import EvalLog, write_eval_log
 
 from inspect_clbench import ClbenchError, error_types, rubric_judge
-from inspect_clbench.analysis.error_plot import error_heatmap
-from inspect_clbench.analysis.errors import errors
-from inspect_clbench.analysis.series import load_series
+from inspect_clbench.analysis.error_types.error_plot import error_heatmap
+from inspect_clbench.analysis.error_types.errors import errors
+from inspect_clbench.analysis.reading.series import load_series
 from inspect_clbench.analysis.tables import Table, render
 from tests.support.builders import row
 from tests.support.error_types import Labeller, labels_reply

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from inspect_clbench.analysis.estimate import Estimate, estimate
-from inspect_clbench.analysis.records import Record
+from inspect_clbench.analysis.reading.records import Record
+from inspect_clbench.analysis.statistics.estimate import Estimate, estimate
 from inspect_clbench.sampling import Draw, Stratum, draw_contexts
 
 FAILED = Record(

@@ -9,8 +9,8 @@ import pytest
 from inspect_ai import eval
 from inspect_ai.log import EvalLog, read_eval_log, write_eval_log
 
-from inspect_clbench.analysis.export import export
-from inspect_clbench.analysis.original_rows import NO_VERDICT, json_line
+from inspect_clbench.analysis.originals.export import export
+from inspect_clbench.analysis.originals.original_rows import NO_VERDICT, json_line
 from inspect_clbench.cli import main
 from inspect_clbench.errors import ClbenchError
 from tests.support.answers import (

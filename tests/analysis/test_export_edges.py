@@ -11,11 +11,11 @@ from inspect_ai.log import read_eval_log, write_eval_log
 from inspect_ai.model import ModelOutput
 from inspect_ai.scorer import CORRECT, INCORRECT, Score
 
-from inspect_clbench.analysis.export import export
-from inspect_clbench.analysis.graded import import_graded
-from inspect_clbench.analysis.original_rows import grading, json_line
-from inspect_clbench.analysis.series import load_series
-from inspect_clbench.analysis.verify import verify
+from inspect_clbench.analysis.originals.export import export
+from inspect_clbench.analysis.originals.graded import import_graded
+from inspect_clbench.analysis.originals.original_rows import grading, json_line
+from inspect_clbench.analysis.originals.verify import verify
+from inspect_clbench.analysis.reading.series import load_series
 from inspect_clbench.errors import ClbenchError
 from inspect_clbench.metrics import run_rates
 from inspect_clbench.row_files import file_records, read_records

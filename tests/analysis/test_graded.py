@@ -10,10 +10,10 @@ from inspect_ai import score
 from inspect_ai.log import EvalLog, EvalSample, read_eval_log
 
 from inspect_clbench import ClbenchError, rubric_judge
-from inspect_clbench.analysis.export import export
-from inspect_clbench.analysis.graded import import_graded
-from inspect_clbench.analysis.records import find_logs
-from inspect_clbench.analysis.series import load_series
+from inspect_clbench.analysis.originals.export import export
+from inspect_clbench.analysis.originals.graded import import_graded
+from inspect_clbench.analysis.reading.records import find_logs
+from inspect_clbench.analysis.reading.series import load_series
 from inspect_clbench.cli import main
 from tests.support.answers import (
     graded,

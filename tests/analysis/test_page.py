@@ -10,8 +10,8 @@ import pytest
 from inspect_ai.log import bundle_log_dir, read_eval_log_sample
 
 from inspect_clbench.analysis import report, report_page
-from inspect_clbench.analysis.how_run import how_run_tables
-from inspect_clbench.analysis.series import load_series
+from inspect_clbench.analysis.reading.series import load_series
+from inspect_clbench.analysis.reporting.how_run import how_run_tables
 from inspect_clbench.analysis.tables import Table
 from tests.support.scripted import ERROR, GARBLED, scripted_eval, tasks
 

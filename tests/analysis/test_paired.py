@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from inspect_clbench.analysis.paired import (
+from inspect_clbench.analysis.statistics.paired import (
     PairedTask,
     bootstrap_interval,
     difference_of,

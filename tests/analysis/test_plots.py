@@ -11,9 +11,9 @@ from xml.etree import ElementTree
 import pytest
 
 from inspect_clbench.analysis import load_series, plot, report
-from inspect_clbench.analysis.figures import KINDS, Kind, broken, figures
-from inspect_clbench.analysis.pictures import Picture, save_picture
-from inspect_clbench.analysis.plots import draw
+from inspect_clbench.analysis.drawing.figures import KINDS, Kind, broken, figures
+from inspect_clbench.analysis.drawing.pictures import Picture, save_picture
+from inspect_clbench.analysis.drawing.plots import draw
 from inspect_clbench.analysis.tables import Table
 from inspect_clbench.errors import ClbenchError
 from inspect_clbench.taxonomy import CLBENCH

@@ -10,7 +10,12 @@ from inspect_ai.log import read_eval_log
 from inspect_ai.model import ModelOutput, ModelUsage, get_model
 from inspect_ai.scorer import includes
 
-from inspect_clbench.analysis.records import find_logs, read_records, read_sample, readable
+from inspect_clbench.analysis.reading.records import (
+    find_logs,
+    read_records,
+    read_sample,
+    readable,
+)
 from inspect_clbench.errors import ClbenchError
 from tests.support.scripted import EMPTY, GARBLED, scripted_eval, tasks
 

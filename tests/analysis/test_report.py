@@ -154,7 +154,7 @@ def test_no_interval_where_all_contexts_came_out_alike(tmp_path: Path) -> None:
 @pytest.mark.long
 def test_the_function_stands_before_the_module_and_nothing_heavy_is_imported() -> None:
     code = (
-        "import sys, inspect_clbench.analysis.report\n"
+        "import sys, inspect_clbench.analysis.reporting.report\n"
         "from inspect_clbench.analysis import report\n"
         "heavy = {'altair', 'datasets', 'pandas', 'pyarrow', 'scipy', 'statsmodels', 'vl_convert'}\n"
         "print(callable(report), sorted(heavy & sys.modules.keys()))\n"

@@ -7,7 +7,7 @@ from inspect_ai import eval
 from inspect_ai.model import get_model
 
 from inspect_clbench.analysis import costs, near_misses, report, show_task
-from inspect_clbench.analysis.show import task_text
+from inspect_clbench.analysis.reporting.show import task_text
 from inspect_clbench.analysis.tables import Format, render
 from tests.support.golden import check_golden
 

@@ -3,7 +3,7 @@
 import pytest
 
 from inspect_clbench.analysis import report
-from inspect_clbench.analysis.published import Rate, published
+from inspect_clbench.analysis.reporting.published import Rate, published
 from inspect_clbench.analysis.tables import render
 from inspect_clbench.taxonomy import CLBENCH
 

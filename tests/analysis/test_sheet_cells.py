@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inspect_clbench.analysis.sheets import from_cell, to_cell, write_sheet
+from inspect_clbench.analysis.checking.sheets import from_cell, to_cell, write_sheet
 
 HOSTILE = '=HYPERLINK("http://x","y")'
 

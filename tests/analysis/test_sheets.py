@@ -11,9 +11,9 @@ from inspect_ai import score
 from inspect_ai.log import read_eval_log, write_eval_log
 
 from inspect_clbench import ClbenchError, error_types
-from inspect_clbench.analysis.check_sheets import error_sheet, verdict_sheet
-from inspect_clbench.analysis.checked import checked_errors, checked_verdicts
-from inspect_clbench.analysis.sheets import wilson
+from inspect_clbench.analysis.checking.check_sheets import error_sheet, verdict_sheet
+from inspect_clbench.analysis.checking.checked import checked_errors, checked_verdicts
+from inspect_clbench.analysis.checking.sheets import wilson
 from inspect_clbench.analysis.tables import Table
 from tests.support.builders import row
 from tests.support.error_types import Labeller, labels_reply

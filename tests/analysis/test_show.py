@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from inspect_clbench.analysis import near_misses, show_task
-from inspect_clbench.analysis.show import task_text
+from inspect_clbench.analysis.reporting.show import task_text
 from inspect_clbench.errors import ClbenchError
 from tests.support.builders import row
 from tests.support.scripted import EMPTY, ERROR, GARBLED, scripted_eval

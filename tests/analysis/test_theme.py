@@ -6,10 +6,10 @@ from xml.etree import ElementTree
 import pytest
 
 from inspect_clbench.analysis import load_series
-from inspect_clbench.analysis.figures import KINDS, Kind, figures
-from inspect_clbench.analysis.pictures import svg
-from inspect_clbench.analysis.plots import draw
-from inspect_clbench.analysis.theme import (
+from inspect_clbench.analysis.drawing.figures import KINDS, Kind, figures
+from inspect_clbench.analysis.drawing.pictures import svg
+from inspect_clbench.analysis.drawing.plots import draw
+from inspect_clbench.analysis.drawing.theme import (
     DARK,
     INK,
     NO_DATA,

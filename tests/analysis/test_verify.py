@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from inspect_clbench import ClbenchError
-from inspect_clbench.analysis.export import export
-from inspect_clbench.analysis.graded import import_graded
-from inspect_clbench.analysis.verify import verify
+from inspect_clbench.analysis.originals.export import export
+from inspect_clbench.analysis.originals.graded import import_graded
+from inspect_clbench.analysis.originals.verify import verify
 from inspect_clbench.cli import main
 from tests.support.answers import demo_rows, graded, inference_rows, read_lines, write_lines
 

@@ -1,29 +1,25 @@
-"""Logs in, tables out.
+"""Logs in, tables out: the functions for users, gathered from the rooms."""
 
-The functions stand here, not the modules of the same name; those are found under
-their full path.
-"""
-
-from inspect_clbench.analysis.agreement import Agreement, agreement
-from inspect_clbench.analysis.agreement_tables import agreement_tables
-from inspect_clbench.analysis.check_sheets import error_sheet, verdict_sheet
-from inspect_clbench.analysis.checked import checked_errors, checked_verdicts
-from inspect_clbench.analysis.compare import compare
-from inspect_clbench.analysis.comparison import Comparison
-from inspect_clbench.analysis.comparison_tables import comparison_tables
-from inspect_clbench.analysis.costs import costs
-from inspect_clbench.analysis.errors import errors
-from inspect_clbench.analysis.export import Exported, export
-from inspect_clbench.analysis.graded import Imported, import_graded
-from inspect_clbench.analysis.groups import TokenRule
-from inspect_clbench.analysis.near_misses import near_misses
-from inspect_clbench.analysis.page import report_page
-from inspect_clbench.analysis.plots import plot
-from inspect_clbench.analysis.report import report
-from inspect_clbench.analysis.series import Series, load_series
-from inspect_clbench.analysis.show import show_task
+from inspect_clbench.analysis.checking.check_sheets import error_sheet, verdict_sheet
+from inspect_clbench.analysis.checking.checked import checked_errors, checked_verdicts
+from inspect_clbench.analysis.comparing.agreement import Agreement, agreement
+from inspect_clbench.analysis.comparing.agreement_tables import agreement_tables
+from inspect_clbench.analysis.comparing.compare import compare
+from inspect_clbench.analysis.comparing.comparison import Comparison
+from inspect_clbench.analysis.comparing.comparison_tables import comparison_tables
+from inspect_clbench.analysis.drawing.plots import plot
+from inspect_clbench.analysis.error_types.errors import errors
+from inspect_clbench.analysis.originals.export import Exported, export
+from inspect_clbench.analysis.originals.graded import Imported, import_graded
+from inspect_clbench.analysis.originals.verify import verify
+from inspect_clbench.analysis.pages.page import report_page
+from inspect_clbench.analysis.reading.groups import TokenRule
+from inspect_clbench.analysis.reading.series import Series, load_series
+from inspect_clbench.analysis.reporting.costs import costs
+from inspect_clbench.analysis.reporting.near_misses import near_misses
+from inspect_clbench.analysis.reporting.report import report
+from inspect_clbench.analysis.reporting.show import show_task
 from inspect_clbench.analysis.tables import Table, render, save
-from inspect_clbench.analysis.verify import verify
 
 __all__ = [
     "Agreement",

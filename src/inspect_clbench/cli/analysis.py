@@ -37,9 +37,9 @@ def report_command(
     output: OutputOption = None,
 ) -> None:
     """The paper's table: solving rates in %, mean ± std over runs."""
-    from inspect_clbench.analysis.groups import TokenRule
-    from inspect_clbench.analysis.page import report_page
-    from inspect_clbench.analysis.report import report
+    from inspect_clbench.analysis.pages.page import report_page
+    from inspect_clbench.analysis.reading.groups import TokenRule
+    from inspect_clbench.analysis.reporting.report import report
     from inspect_clbench.analysis.tables import format_for
     from inspect_clbench.files import write_text
 
@@ -81,8 +81,8 @@ def plot_command(
     ] = 4,
 ) -> None:
     """A picture: solving rates, sub-categories, prompt lengths or thresholds."""
-    from inspect_clbench.analysis.groups import TokenRule
-    from inspect_clbench.analysis.plots import plot
+    from inspect_clbench.analysis.drawing.plots import plot
+    from inspect_clbench.analysis.reading.groups import TokenRule
 
     tokens = TokenRule.chars_per_token(chars_per_token)
     plot(logs, output, kind=kind, published=published, tokens=tokens)
@@ -105,8 +105,8 @@ def show_command(
     output: OutputOption = None,
 ) -> None:
     """One task's verdicts over the runs, or the tasks that failed by one rubric."""
-    from inspect_clbench.analysis.near_misses import near_misses as find_near_misses
-    from inspect_clbench.analysis.show import show_task, task_text
+    from inspect_clbench.analysis.reporting.near_misses import near_misses as find_near_misses
+    from inspect_clbench.analysis.reporting.show import show_task, task_text
 
     if near_misses == (task is not None):
         raise ClbenchError("show: give either --task ID or --near-misses.")
@@ -132,7 +132,7 @@ def costs_command(
     output: OutputOption = None,
 ) -> None:
     """Tokens per role; with prices, money per run and per solved task."""
-    from inspect_clbench.analysis.costs import costs
+    from inspect_clbench.analysis.reporting.costs import costs
 
     deliver(costs(logs, prices), format, output)
 
@@ -159,8 +159,8 @@ def compare_command(
     output: OutputOption = None,
 ) -> None:
     """Whether A beats B: the difference over the same tasks, and how sure it is."""
-    from inspect_clbench.analysis.compare import SEED, compare
-    from inspect_clbench.analysis.comparison_tables import comparison_tables
+    from inspect_clbench.analysis.comparing.compare import SEED, compare
+    from inspect_clbench.analysis.comparing.comparison_tables import comparison_tables
 
     comparison = compare(a, b, seed=SEED if seed is None else seed, judge=judge)
     deliver(comparison_tables(comparison, list_tasks=tasks), format, output)

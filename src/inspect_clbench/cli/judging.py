@@ -8,7 +8,7 @@ from inspect_clbench.cli.app import FormatOption, OutputOption, app, deliver
 from inspect_clbench.errors import ClbenchError
 
 if TYPE_CHECKING:
-    from inspect_clbench.analysis.check_sheets import Sheet
+    from inspect_clbench.analysis.checking.check_sheets import Sheet
 
 
 @app.command("agreement")
@@ -32,8 +32,8 @@ def agreement_command(
     output: OutputOption = None,
 ) -> None:
     """How far judges agree, and how steady one is that was asked again."""
-    from inspect_clbench.analysis.agreement import agreement
-    from inspect_clbench.analysis.agreement_tables import agreement_tables
+    from inspect_clbench.analysis.comparing.agreement import agreement
+    from inspect_clbench.analysis.comparing.agreement_tables import agreement_tables
 
     found = agreement(logs, panel_as_one=panel_as_one)
     deliver(agreement_tables(found, list_tasks=tasks), format, output)
@@ -85,16 +85,16 @@ def errors_command(
     output: OutputOption = None,
 ) -> None:
     """Why answers failed: the paper's table of error types, and its check by hand."""
-    from inspect_clbench.analysis.check_sheets import error_sheet
-    from inspect_clbench.analysis.checked import checked_errors
-    from inspect_clbench.analysis.errors import errors
+    from inspect_clbench.analysis.checking.check_sheets import error_sheet
+    from inspect_clbench.analysis.checking.checked import checked_errors
+    from inspect_clbench.analysis.error_types.errors import errors
 
     if checked is not None:
         deliver(checked_errors(checked), format, output)
     elif sheet is not None:
         _tell_of_sheet(error_sheet(logs or (), *sheet, seed=seed), "errors")
     elif heatmap is not None:
-        from inspect_clbench.analysis.error_plot import error_heatmap
+        from inspect_clbench.analysis.error_types.error_plot import error_heatmap
 
         error_heatmap(logs or (), heatmap, by=(by or ["category"])[0])
     else:
@@ -111,8 +111,8 @@ def check_judge_command(
     output: OutputOption = None,
 ) -> None:
     """Check the rubric judge by hand: draw verdicts into a sheet, then report on it."""
-    from inspect_clbench.analysis.check_sheets import verdict_sheet
-    from inspect_clbench.analysis.checked import checked_verdicts
+    from inspect_clbench.analysis.checking.check_sheets import verdict_sheet
+    from inspect_clbench.analysis.checking.checked import checked_verdicts
 
     if (sheet is None) == (checked is None):
         raise ClbenchError("check-judge: give either LOG --sheet N FILE or --checked FILE.")

@@ -29,7 +29,7 @@ def import_command(
     ] = "logs",
 ) -> None:
     """Turn graded files of the original scripts into a log, as they are."""
-    from inspect_clbench.analysis.graded import import_graded
+    from inspect_clbench.analysis.originals.graded import import_graded
 
     imported = import_graded(graded, model=model, judge=judge, log_dir=log_dir)
     for note in imported.notes:
@@ -59,7 +59,7 @@ def export_command(
     dataset: DatasetOption = None,
 ) -> None:
     """Write inference and graded files per run, and the leaderboard's object."""
-    from inspect_clbench.analysis.export import export
+    from inspect_clbench.analysis.originals.export import export
 
     exported = export(logs, to, org=org)
     for one in exported:
@@ -86,7 +86,7 @@ def verify_command(
 
 
 def _verify(paths: list[str], dataset: str | None) -> None:
-    from inspect_clbench.analysis.verify import verify
+    from inspect_clbench.analysis.originals.verify import verify
 
     problems = verify(paths, dataset)
     for problem in problems:

@@ -1,0 +1,1 @@
+"""Sheets that a person fills in, and what comes of them."""

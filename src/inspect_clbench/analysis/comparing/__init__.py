@@ -1,0 +1,1 @@
+"""Two models on the same tasks, and judges on the same answers."""

@@ -1,0 +1,1 @@
+"""Why answers failed: the table of error types and its picture."""

@@ -1,0 +1,1 @@
+"""From log files to records and series: what was run, and what came of each row."""

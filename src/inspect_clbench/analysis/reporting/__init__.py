@@ -1,0 +1,1 @@
+"""Tables of a run, of its costs and of single tasks."""

@@ -1,0 +1,1 @@
+"""Intervals, tests and estimates: from numbers to numbers."""
