@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from inspect_ai import eval
+from inspect_ai import eval, score
 from inspect_ai.log import read_eval_log, write_eval_log
 from inspect_ai.model import ModelOutput
 from inspect_ai.scorer import CORRECT, INCORRECT, Score
@@ -16,11 +16,14 @@ from inspect_clbench.analysis.originals.graded import import_graded
 from inspect_clbench.analysis.originals.original_rows import grading, json_line
 from inspect_clbench.analysis.originals.verify import verify
 from inspect_clbench.analysis.reading.series import load_series
+from inspect_clbench.analysis.reporting.show import show_task
 from inspect_clbench.errors import ClbenchError
 from inspect_clbench.metrics import run_rates
 from inspect_clbench.row_files import file_records, read_records
+from inspect_clbench.scorers.rubric_judge import rubric_judge
 from inspect_clbench.taxonomy import CLBENCH_LIFE
 from tests.support.answers import inference_rows, read_lines, replayed, write_lines
+from tests.support.scripted import ERROR, scripted_eval, scripted_judge, tasks
 
 
 def test_half_characters_become_escapes_and_come_back() -> None:
@@ -152,3 +155,23 @@ def test_real_rows_come_out_as_they_went_in(real_data: str, tmp_path: Path) -> N
     for row in written:
         for key, value in rows[row["idx"]].items():
             assert json.dumps(row[key]) == json.dumps(value)
+
+
+def test_a_second_judge_is_found_where_some_samples_ended_in_errors(tmp_path: Path) -> None:
+    plan = {"t1": ["yyy"], "t2": ["nnn"], "t3": [ERROR]}
+    first = scripted_eval(tmp_path, tasks(*plan), plan)
+    location = first.location
+    judged = score(
+        read_eval_log(location),
+        rubric_judge(),
+        action="append",
+        model_roles={"grader": scripted_judge("contrary", turn=True)},
+    )
+    write_eval_log(judged, location)
+    assert [(v.record.judge, v.record.outcome) for v in show_task(location, "t2")] == [
+        ("mockllm/judge", "failed"),
+        ("mockllm/contrary", "solved"),
+    ]
+    exported = export([location], tmp_path / "out")
+    scores = [[row["score"] for row in read_lines(one.graded[0])] for one in exported]
+    assert scores == [[1, 0], [0, 1]]

@@ -19,13 +19,14 @@ from inspect_clbench.analysis.originals.original_rows import (
     some,
 )
 from inspect_clbench.analysis.progress import progress
+from inspect_clbench.analysis.reading.logs import read_summaries
 from inspect_clbench.analysis.reading.records import (
     SCORER,
     Log,
     Record,
+    names_in,
     read_record,
     read_samples,
-    score_names,
 )
 from inspect_clbench.analysis.reading.series import Series, load_series
 from inspect_clbench.analysis.text import counted
@@ -115,7 +116,7 @@ class _Rows:
     def read(self, log: Log) -> Iterator[Record]:
         benchmark = BENCHMARKS[log.benchmark.removesuffix(" demo")]
         files = self.files[log.location]
-        scorers = score_names(log.header) or [SCORER]
+        scorers = names_in(log, read_summaries(log)) or [SCORER]
         with (
             ExitStack() as stack,
             progress("Reading answers", log.rows * log.epochs) as advance,

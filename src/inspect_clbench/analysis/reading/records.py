@@ -31,7 +31,6 @@ __all__ = [
     "read_sample",
     "read_samples",
     "readable",
-    "score_names",
 ]
 
 SCORER = "rubric_judge"
@@ -157,21 +156,20 @@ def read_first(log: Log, task_ids: Sequence[str]) -> Iterator[EvalSample]:
             raise ClbenchError(f"{log}: its samples cannot be read ({why(ex)}).") from None
 
 
-def score_names(header: EvalLog, scorer: str = SCORER) -> list[str]:
-    """The names under which a log holds scores of a scorer, in the order they came."""
-    return _fitting((s.name for s in header.results.scores) if header.results else (), scorer)
-
-
 def names_in(
-    log: Log, summaries: Sequence[EvalSampleSummary], scorer: str = SCORER
+    log: Log, samples: Iterable[EvalSampleSummary | EvalSample], scorer: str = SCORER
 ) -> list[str]:
     """The names under which samples have scores of a scorer, those of the header first.
 
     A run that ended in an error has no results in its header. And where some samples
     ended in errors, Inspect names a scorer that was appended wrongly there.
     """
-    on_samples = (name for summary in summaries for name in summary.scores or ())
-    return _fitting([*score_names(log.header, scorer), *on_samples], scorer)
+    on_samples = (name for sample in samples for name in sample.scores or ())
+    return _fitting([*_names_of(log.header), *on_samples], scorer)
+
+
+def _names_of(header: EvalLog) -> list[str]:
+    return [score.name for score in header.results.scores] if header.results else []
 
 
 def _fitting(names: Iterable[str], scorer: str) -> list[str]:

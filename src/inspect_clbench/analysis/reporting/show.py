@@ -13,9 +13,9 @@ from inspect_clbench.analysis.reading.records import (
     Log,
     Record,
     find_logs,
+    names_in,
     read_record,
     read_sample,
-    score_names,
 )
 from inspect_clbench.analysis.text import counted, one_line, shortened, visible
 from inspect_clbench.errors import ClbenchError
@@ -96,8 +96,8 @@ def _known_id(wanted: str, known: Sequence[str]) -> str:
 
 def _verdicts(log: Log, sample: EvalSample) -> Iterator[ShownVerdict]:
     scores = sample.scores or {}
-    names = [name for name in score_names(log.header) if name in scores]
-    for name in names or [next((n for n in scores if n.startswith(SCORER)), SCORER)]:
+    names = [name for name in names_in(log, [sample]) if name in scores]
+    for name in names or [SCORER]:
         score = scores.get(name)
         metadata = (score.metadata if score else None) or {}
         record = read_record(sample, name, score)
