@@ -7,14 +7,16 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from inspect_ai import Task, eval
+from inspect_ai import Task, eval, score
 from inspect_ai.dataset import Sample
-from inspect_ai.log import read_eval_log
+from inspect_ai.log import read_eval_log, write_eval_log
 from inspect_ai.scorer import includes
 
 from inspect_clbench.errors import ClbenchError
 from inspect_clbench.regrade import regrade
+from inspect_clbench.scorers.error_types import error_types
 from tests.support.builders import metrics_of, row, run_eval, verdict, write_rows
+from tests.support.judges import clbench
 from tests.support.server import Call, LoopbackServer, Reply, Script
 
 Serve = Callable[[Script], LoopbackServer]
@@ -131,3 +133,20 @@ def test_a_log_on_s3_is_graded_where_it_is(serve: Serve, dataset: str, bucket: s
     done = regrade(log.location)
     assert (done.location, done.asked, done.still_failed) == (log.location, 2, 0)
     assert metrics_of(read_eval_log(log.location))["judge_failures"] == 0
+
+
+def test_error_types_from_before_are_pointed_out(
+    serve: Serve,
+    dataset: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    judge = Judge()
+    serve(judge)
+    log = run_eval(dataset, tmp_path)
+    write_eval_log(score(read_eval_log(log.location), error_types(), action="append"))
+    judge.mended = True
+    code, _, errors = clbench(capsys, monkeypatch, "regrade", log.location)
+    assert code == 0
+    assert "error types are from before: 2 rows count there as without a verdict" in errors

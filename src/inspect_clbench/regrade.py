@@ -17,6 +17,7 @@ from inspect_clbench.errors import ClbenchError
 from inspect_clbench.scorers.rubric_judge import rubric_judge
 
 _SCORER = "rubric_judge"
+_ERROR_TYPES = "error_types"
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,8 @@ class Regraded:
     location: str
     asked: int
     still_failed: int
+    labelled_before: int = 0
+    """Rows with a verdict now whose error types were found when there was none."""
 
 
 def regrade(log_file: str, *, judge: str | None = None, output: str | None = None) -> Regraded:
@@ -52,8 +55,13 @@ def regrade(log_file: str, *, judge: str | None = None, output: str | None = Non
         recompute_metrics(log)
     if places or output:
         _write(log, output or log_file)
+    still_failed = [place for place in places if _failed(samples[place])]
+    judged_now = [samples[place] for place in places if place not in still_failed]
     return Regraded(
-        output or log_file, len(places), sum(_failed(samples[place]) for place in places)
+        location=output or log_file,
+        asked=len(places),
+        still_failed=len(still_failed),
+        labelled_before=sum(_ERROR_TYPES in (sample.scores or {}) for sample in judged_now),
     )
 
 

@@ -148,3 +148,10 @@ def regrade_command(
         f"{done.asked} rows without a verdict were judged again, {done.still_failed} of them "
         f"still have none: {done.location}"
     )
+    if done.labelled_before:
+        typer.echo(
+            f"clbench: the log's error types are from before: {done.labelled_before} rows count "
+            "there as without a verdict. Label it again: inspect score LOG --scorer "
+            "inspect_clbench/error_types --action append",
+            err=True,
+        )
