@@ -66,11 +66,6 @@ def _judge_settings(series: Series) -> str:
     return _joined(texts)
 
 
-def _model_config(log: Log) -> GenerateConfig:
-    """What the model was called with: its own settings, and those of the whole eval."""
-    return log.header.eval.model_generate_config.merge(log.header.plan.config)
-
-
 def _settings(config: GenerateConfig) -> str:
     chosen = {name: getattr(config, name) for name in _SETTINGS}
     if config.system_message:
@@ -129,7 +124,7 @@ _PROPERTIES: tuple[tuple[str, Callable[[Series], str]], ...] = (
     (_MODEL, lambda series: series.model),
     (
         "Model's settings",
-        _of_logs(lambda log: _settings(_model_config(log))),
+        _of_logs(lambda log: _settings(log.config)),
     ),
     ("Judge", lambda series: series.judge or _NONE),
     ("Judge's settings", _judge_settings),
