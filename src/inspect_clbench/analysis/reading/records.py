@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any, Literal
 
 from inspect_ai.log import (
@@ -30,12 +29,11 @@ __all__ = [
     "read_records",
     "read_sample",
     "read_samples",
+    "read_task",
     "readable",
 ]
 
 SCORER = "rubric_judge"
-_AT_ONCE = 32
-
 _HANDFUL = 32
 
 Outcome = Literal["solved", "failed", "unscored", "errored"]
@@ -102,33 +100,13 @@ def read_samples(log: Log, without: Iterable[str] = ()) -> Iterator[EvalSample]:
     if log.location.endswith(".json"):  # one text, which can only be read as a whole
         yield from read_eval_log(log.location).samples or []
         return
-    ids = log.header.eval.dataset.sample_ids or []
-    keys = [(id, epoch) for id in ids for epoch in range(1, log.epochs + 1)]
-    left_out = set(without) or None
-    for start in range(0, len(keys), _HANDFUL):
-        yield from _read_handful(log, keys[start : start + _HANDFUL], left_out)
-
-
-def _read_handful(
-    log: Log, keys: list[tuple[int | str, int]], left_out: set[str] | None
-) -> list[EvalSample]:
-    try:
-        return read_eval_log_samples_by_id(log.location, keys, exclude_fields=left_out)
-    except IndexError:
-        # Not all are there: the run was stopped. Halves find those that are quickly.
-        if len(keys) == 1:
-            return []
-        middle = len(keys) // 2
-        return [
-            *_read_handful(log, keys[:middle], left_out),
-            *_read_handful(log, keys[middle:], left_out),
-        ]
-    except Exception as ex:
-        raise ClbenchError(f"{log}: its samples cannot be read ({why(ex)}).") from None
+    order = {id: n for n, id in enumerate(log.header.eval.dataset.sample_ids or [])}
+    keys = sorted(_present(log), key=lambda key: (order.get(key[0], len(order)), key[1]))
+    yield from _read(log, keys, set(without) or None)
 
 
 def read_sample(log: Log, task_id: str, run: int) -> EvalSample | None:
-    """One sample of a log, without its events; none if the run did not get to it."""
+    """One sample of a log, without its events; none if it is not there."""
     try:
         return read_eval_log_sample(
             log.location, id=task_id, epoch=run, exclude_fields={"events", "store"}
@@ -142,16 +120,36 @@ def read_sample(log: Log, task_id: str, run: int) -> EvalSample | None:
 def read_first(log: Log, task_ids: Sequence[str]) -> Iterator[EvalSample]:
     """The first run's sample of tasks, or a later run's, with little beside its metadata."""
     left_out = {"events", "store", "messages", "attachments", "scores"}
-    for start in range(0, len(task_ids), _AT_ONCE):
-        some = task_ids[start : start + _AT_ONCE]
+    first = {
+        str(id): (id, epoch) for id, epoch in sorted(_present(log), key=_epoch, reverse=True)
+    }
+    yield from _read(log, [first[task] for task in task_ids if task in first], left_out)
+
+
+def read_task(log: Log, task_id: str) -> Iterator[EvalSample]:
+    """The samples of a task in the order of the runs, without their events."""
+    keys = sorted((key for key in _present(log) if str(key[0]) == task_id), key=_epoch)
+    yield from _read(log, keys, {"events", "store"})
+
+
+_Key = tuple[int | str, int]
+"""A sample's id and epoch."""
+
+
+def _epoch(key: _Key) -> int:
+    return key[1]
+
+
+def _present(log: Log) -> list[_Key]:
+    """The samples that a log has: not all, if its run was stopped."""
+    return [(summary.id, summary.epoch) for summary in read_summaries(log)]
+
+
+def _read(log: Log, keys: Sequence[_Key], left_out: set[str] | None) -> Iterator[EvalSample]:
+    for start in range(0, len(keys), _HANDFUL):
+        some = keys[start : start + _HANDFUL]
         try:
-            yield from read_eval_log_samples_by_id(
-                log.location, [(task, 1) for task in some], exclude_fields=left_out
-            )
-        except IndexError:  # a run that was cut short; so look for each
-            for task in some:
-                runs = (read_sample(log, task, run) for run in range(1, log.epochs + 1))
-                yield from islice((sample for sample in runs if sample is not None), 1)
+            yield from read_eval_log_samples_by_id(log.location, some, exclude_fields=left_out)
         except Exception as ex:
             raise ClbenchError(f"{log}: its samples cannot be read ({why(ex)}).") from None
 

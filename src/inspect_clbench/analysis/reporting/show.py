@@ -15,7 +15,7 @@ from inspect_clbench.analysis.reading.records import (
     find_logs,
     names_in,
     read_record,
-    read_sample,
+    read_task,
 )
 from inspect_clbench.analysis.text import counted, one_line, shortened, visible
 from inspect_clbench.errors import ClbenchError
@@ -67,8 +67,7 @@ def show_task(paths: Paths, task_id: str) -> list[ShownVerdict]:
         verdict
         for log in logs
         if task in ids[log.location]
-        for run in range(1, log.epochs + 1)
-        if (sample := read_sample(log, task, run)) is not None
+        for sample in read_task(log, task)
         for verdict in _verdicts(log, sample)
     ]
     if not found:
