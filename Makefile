@@ -12,7 +12,7 @@ QUICK := -n 4 --reruns 1 -m "not long and not browser"
 define install
 $(1) -m venv $(2)
 $(2)/bin/python -m pip install --quiet -c constraints.txt uv
-$(2)/bin/uv pip install --quiet --python $(2)/bin/python -c $(3) -e '.[dev]' \
+$(2)/bin/uv pip install --quiet --compile-bytecode --python $(2)/bin/python -c $(3) -e '.[dev]' \
   || $(2)/bin/python -m pip install --quiet -c $(3) -e '.[dev]'
 endef
 

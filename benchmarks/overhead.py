@@ -3,14 +3,22 @@
     python -m benchmarks.overhead ../shared/data/CL-bench.jsonl.xz
 
 The bare task makes the same two calls per sample (answer, judge) with a trivial scorer
-and without metrics. Each side runs in a process of its own, in turns; the lowest of the
-rounds counts, because noise only ever adds. CPU per sample is taken from a second eval
-in each process, so that what happens once (imports, tables of models) is not in it; the
-time to the first request is that of the first eval. The last two rows are ours alone:
-a full run at 8 s latency against the ideal, and all metrics at the scores of three runs.
+and without metrics.
+
+- CPU per sample: one process that has both tasks runs a hundred samples of each in
+  turns, many times, after a first turn that does not count.
+- What happens once (loading, start, memory): a process of its own for each side and round.
+- Ours alone: what Inspect's live log costs (`--no-log-realtime` turns it off, as for all
+  other figures), a full run at 8 s latency against the ideal, and all metrics at the
+  scores of three runs.
+
+CPU per sample is the median of the turns, its ratio the median of the ratios within a
+turn, so that a slow minute of the machine slows both sides. Of the rest the lowest of the
+rounds counts, because noise only ever adds.
 """
 
 import argparse
+import gc
 import json
 import lzma
 import os
@@ -38,10 +46,11 @@ from tests.support.server import Call, LoopbackServer, Reply
 
 from inspect_clbench.judge.prompt import load_judge_prompt
 from inspect_clbench.metrics import clbench_metrics
+from inspect_clbench.panel_metrics import judge_agreement
 from inspect_clbench.tasks import clbench
 
-ROUNDS = 5
-WARM_UP = 10
+ROUNDS = 4
+TURNS, BLOCK = 20, 100
 LATENCY, CONNECTIONS = 8.0, 100
 
 _MESSAGE: dict[str, Any] = {
@@ -59,8 +68,10 @@ def script(call: Call) -> Reply:
     )
 
 
-def run_one(side: str, dataset: str, limit: int) -> dict[str, float]:
-    """One eval in this process: its CPU seconds, and when its first request went out."""
+def task_of(side: str, dataset: str) -> Task:
+    """Our task, or the bare one."""
+    if side != "bare":
+        return clbench(dataset=dataset)
 
     @scorer(metrics=[])
     def trivial() -> Scorer:
@@ -80,11 +91,13 @@ def run_one(side: str, dataset: str, limit: int) -> dict[str, float]:
             metadata={**record["metadata"], "rubrics": record["rubrics"]},
         )
 
+    return Task(dataset=json_dataset(dataset, sample), solver=generate(), scorer=trivial())
+
+
+def run_once(side: str, dataset: str) -> dict[str, Any]:
+    """What happens once in a run, measured in this process."""
     started, cpu = time.monotonic(), time.process_time()
-    if side == "bare":
-        task = Task(dataset=json_dataset(dataset, sample), solver=generate(), scorer=trivial())
-    else:
-        task = clbench(dataset=dataset)
+    task = task_of(side, dataset)
     figures = {
         "started": started,
         "loading": time.process_time() - cpu,
@@ -93,16 +106,29 @@ def run_one(side: str, dataset: str, limit: int) -> dict[str, float]:
     if side == "wall":
         run_eval(task, connections=CONNECTIONS)
         return {**figures, "ended": time.monotonic()}
-    run_eval(task, limit=(0, WARM_UP))
-    cpu = time.process_time()
-    size = run_eval(task, limit=(WARM_UP, WARM_UP + limit))
-    figures["cpu"] = (time.process_time() - cpu) / limit
-    return {**figures, "log": size / limit, "memory": _peak_memory()}
+    return {**figures, "log": run_eval(task, BLOCK) / BLOCK, "memory": _peak_memory()}
+
+
+def run_in_turns(dataset: str) -> dict[str, Any]:
+    """CPU seconds per sample in each turn: of our task, the bare one, and ours with a live log."""
+    ours = task_of("ours", dataset)
+    tasks = {"ours": ours, "bare": task_of("bare", dataset), "live": ours}
+    turns: dict[str, list[float]] = {side: [] for side in tasks}
+    for _ in range(TURNS + 1):
+        for side, task in tasks.items():
+            gc.collect()
+            cpu = time.process_time()
+            run_eval(task, BLOCK, live=side == "live")
+            turns[side].append((time.process_time() - cpu) / BLOCK)
+    return {side: values[1:] for side, values in turns.items()}
 
 
 def run_eval(
-    task: Task, limit: tuple[int, int] | None = None, connections: int = 50
-) -> int:  # fmt: skip
+    task: Task,
+    limit: int | None = None,
+    connections: int = 50,
+    live: bool = False,
+) -> int:
     """One eval against the loopback server; the size of its log in bytes."""
     with tempfile.TemporaryDirectory() as folder:
         (log,) = eval(
@@ -112,7 +138,7 @@ def run_eval(
             limit=limit,
             max_connections=connections,
             max_samples=2 * connections,  # while one is judged the next is answered
-            log_realtime=False,
+            log_realtime=live,
             log_dir=folder,
             display="none",
         )
@@ -139,71 +165,95 @@ def live_metrics_ms() -> float:
         )
         for i in range(3 * 1899)
     ]
+    metrics = [*clbench_metrics(), judge_agreement()]
     times = []
-    for _ in range(9):
+    for missing in reversed(range(9)):  # as in a run, each time there are more scores
+        known = scores[: len(scores) - missing]
         start = time.perf_counter()
-        for metric in clbench_metrics():
-            metric(scores)  # type: ignore[operator,arg-type]  # unreduced metrics take SampleScores
+        for metric in metrics:
+            metric(known)  # type: ignore[operator,arg-type]  # unreduced metrics take SampleScores
         times.append(time.perf_counter() - start)
     return 1000 * statistics.median(times)
 
 
-def measured(side: str, dataset: str, limit: int) -> dict[str, float]:
-    """What one process of its own found, and when its requests reached the server."""
+def measured(part: str, dataset: str) -> dict[str, Any]:
+    """What a process of its own found, and when its requests reached the server."""
 
     def slow(call: Call) -> Reply:
         return Reply(script(call).text, delay=LATENCY if call.model == "student" else 0.0)
 
-    with LoopbackServer(slow if side == "wall" else script) as server:
-        command = [sys.executable, "-m", "benchmarks.overhead", dataset, "--side", side]
+    with LoopbackServer(slow if part == "wall" else script) as server:
         done = subprocess.run(
-            [*command, "--limit", str(limit)],
+            [sys.executable, "-m", "benchmarks.overhead", dataset, "--part", part],
             env=os.environ | {"LOOP_BASE_URL": server.url, "LOOP_API_KEY": "loop"},
             stdout=subprocess.PIPE, text=True, check=True,
         )  # fmt: skip
-        figures: dict[str, float] = json.loads(done.stdout.strip().splitlines()[-1])
+        figures: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
         answers = [
             moment
             for moment, call in zip(server.times, server.calls, strict=True)
             if call.model == "student"
         ]
-    first = min(answers)
-    figures["first request"] = first - figures["started"]
-    if side == "wall":
+    if part != "turns":
+        figures["first request"] = min(answers) - figures["started"]
+    if part == "wall":
         ideal = LATENCY * len(answers) / CONNECTIONS
-        figures |= {"wall": figures["ended"] - first, "ideal": ideal}
+        figures |= {"wall": figures["ended"] - min(answers), "ideal": ideal}
     return figures
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description="What our own code costs on top of Inspect.")
     parser.add_argument("dataset")
-    parser.add_argument("--limit", type=int, default=200, help="samples per round")
-    parser.add_argument("--side", choices=["ours", "bare", "wall"], help=argparse.SUPPRESS)
+    parser.add_argument("--part", help=argparse.SUPPRESS)  # for the processes it starts
     arguments = parser.parse_args()
-    if arguments.side:
-        print(json.dumps(run_one(arguments.side, arguments.dataset, arguments.limit)))
+    if arguments.part:
+        one = arguments.part
+        found = (
+            run_in_turns(arguments.dataset)
+            if one == "turns"
+            else run_once(one, arguments.dataset)
+        )
+        print(json.dumps(found))
         return
     dataset = _unpacked(arguments.dataset)
-    results: dict[str, list[dict[str, float]]] = {"ours": [], "bare": []}
-    for _ in range(ROUNDS):
-        for side, rounds in results.items():
-            rounds.append(measured(side, dataset, arguments.limit))
     print(f"{'':36}{'ours':>10}{'bare':>10}{'ratio':>8}{'at most':>9}")
+
+    def line(
+        what: str, ours: float, other: float, bound: str = "", ratio: float | None = None
+    ) -> None:
+        ratio = ratio or ours / other
+        print(f"{what:36}{ours:10.2f}{other:10.2f}{ratio:8.3f}{bound:>9}".rstrip(), flush=True)
+
+    turns = measured("turns", dataset)
+
+    def line_of_turns(what: str, ours: str, other: str, bound: str = "") -> None:
+        medians = (1000 * statistics.median(turns[side]) for side in (ours, other))
+        pairs = zip(turns[ours], turns[other], strict=True)
+        line(what, *medians, bound, statistics.median(a / b for a, b in pairs))
+
+    line_of_turns("CPU ms per sample", "ours", "bare", "1.05")
+    once: dict[str, list[dict[str, Any]]] = {"ours": [], "bare": []}
+    for _ in range(ROUNDS):
+        for side, rounds in once.items():
+            rounds.append(measured(side, dataset))
     for name, unit, scale, bound in (
-        ("cpu", "CPU ms per sample", 1000, "1.05"),
         ("first request", "s to the first request", 1, "1.10"),
         ("loading", "CPU s to load the file", 1, "1.10"),
         ("held", "MB once it is loaded, peak", 1, ""),
         ("memory", "MB of the whole run, peak", 1, ""),
         ("log", "log KB per sample", 1 / 1024, ""),
     ):
-        ours, bare = (min(r[name] for r in results[s]) * scale for s in ("ours", "bare"))
-        print(f"{unit:36}{ours:10.2f}{bare:10.2f}{ours / bare:8.3f}{bound:>9}")
-    full = measured("wall", dataset, 0)
-    what = f"s of wall time, {LATENCY:.0f} s x {CONNECTIONS} conn."
-    ratio = full["wall"] / full["ideal"]
-    print(f"{what:36}{full['wall']:10.2f}{full['ideal']:10.2f}{ratio:8.3f}{'1.10':>9}")
+        ours_once, bare_once = (min(r[name] for r in once[s]) for s in ("ours", "bare"))
+        line(unit, ours_once * scale, bare_once * scale, bound)
+    full = measured("wall", dataset)
+    line(
+        f"s for all rows, {LATENCY:.0f} s, {CONNECTIONS} conn. / ideal",
+        full["wall"],
+        full["ideal"],
+        "1.10",
+    )
+    line_of_turns("CPU ms with live log / without", "live", "ours")
     print(
         f"{'ms for all metrics, 5,697 scores':36}{live_metrics_ms():10.2f}{'':18}{'20 ms':>9}"
     )

@@ -10,7 +10,7 @@ from inspect_ai.scorer import INCORRECT as I
 from inspect_ai.scorer import NOANSWER as N
 from inspect_ai.scorer import Metric, SampleScore, stderr
 
-from inspect_clbench.metrics import clustered_stderr, judging, rows_of, solving, solving_by
+from inspect_clbench.metrics import cells_of, clustered_stderr, judging, solving, solving_by
 from tests.support.builders import SUB_CATEGORIES, sample_score
 
 
@@ -61,7 +61,7 @@ def test_stderr_of_one_run_equals_inspects_own() -> None:
         for i in range(120)
     ]
     theirs = stderr(cluster="context_id")(scores)  # type: ignore[arg-type]  # see call()
-    assert clustered_stderr(rows_of(scores, "context_id")) == pytest.approx(theirs)
+    assert clustered_stderr(cells_of(scores, "context_id").elements()) == pytest.approx(theirs)
 
 
 def test_stderr_of_several_runs_clusters_all_runs_of_a_context() -> None:
@@ -149,3 +149,12 @@ def test_cost_grows_with_the_number_of_scores() -> None:
 
     # Linear: ten times the scores, about ten times the time; a square would be a hundred.
     assert min(seconds(20_000) for _ in range(3)) < 40 * min(seconds(2_000) for _ in range(3))
+
+
+def test_scores_that_changed_are_looked_at_again() -> None:
+    scores = [sample_score(f"t{i}", I, context=f"c{i}") for i in range(4)]
+    assert call(solving(), scores)["solving_rate"] == 0
+    scores[2] = sample_score("t2", C, context="c2")
+    assert call(solving(), scores)["solving_rate"] == 0.25
+    assert call(solving(), scores[:3])["solving_rate"] == pytest.approx(1 / 3)
+    assert call(judging(), [])["judge_failures"] == 0

@@ -31,7 +31,7 @@ def bare(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def install(programs: Path, *packages: str | Path) -> None:
-    uv: list[str | Path] = [sys.executable, "-m", "uv", "pip", "install"]
+    uv: list[str | Path] = [sys.executable, "-m", "uv", "pip", "install", "--compile-bytecode"]
     run(*uv, "--python", programs / "python", "-c", ROOT / "constraints.txt", *packages)
 
 

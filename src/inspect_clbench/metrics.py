@@ -28,55 +28,94 @@ Cells = Counter[tuple[int, str, bool]]
 """How often each row occurs: a few hundred of them stand for thousands."""
 
 
-def rows_of(
-    scores: Sequence[SampleScore], group_key: str, alone: bool = False
-) -> list[tuple[int, str, bool]]:
-    """Run, group and whether solved, for each row that counts.
+class _Columns:
+    """What the metrics need of scores, taken out of them once.
 
-    Rows left unscored by the user's choice are not among them. The loop runs about
-    once a second while an eval runs, so it makes plain tuples.
+    Inspect calls the metrics one after the other with the same scores, about once a
+    second while an eval runs, and going through thousands of them takes longer than
+    all arithmetic. So the columns of the last scores are kept.
+    """
+
+    _last: "_Columns | None" = None
+
+    def __init__(self, scores: Sequence[SampleScore]) -> None:
+        self.scores = list(scores)
+        self.samples = [s.sample_metadata or {} for s in scores]
+        found = [s.score for s in scores]
+        self.metadata = [score.metadata or {} for score in found]
+        self.reasons = [score.reason for score in found]
+        values = [score.value for score in found]
+        self.solved = [None if value == NOANSWER else value == CORRECT for value in values]
+        self.runs = self._runs()
+
+    @classmethod
+    def of(cls, scores: Sequence[SampleScore]) -> "_Columns":
+        last = cls._last
+        # The very same scores are found to be equal at once, others hardly later.
+        if last is None or len(last.scores) != len(scores) or last.scores != scores:
+            last = cls._last = cls(scores)
+        return last
+
+    def _runs(self) -> list[int]:
+        """The n-th score of a sample is of the n-th run where none is named."""
+        epochs: list[Any] = [metadata.get("epoch") for metadata in self.metadata]
+        if {type(epoch) for epoch in epochs} <= {int}:
+            return epochs
+        seen: Counter[Any] = Counter()
+        runs = []
+        for sample_score, epoch in zip(self.scores, epochs, strict=True):
+            if not isinstance(epoch, int):
+                seen[sample_score.sample_id] += 1
+                epoch = seen[sample_score.sample_id]
+            runs.append(epoch)
+        return runs
+
+
+def cells_of(scores: Sequence[SampleScore], group_key: str, alone: bool = False) -> Cells:
+    """Run, group and whether solved, counted over the rows that count.
+
+    Rows left unscored by the user's choice are not among them.
 
     Args:
         scores: Every score of every run.
         group_key: The key of the sample's metadata that names its group.
         alone: Whether a sample without a group is one of its own; else it is "".
     """
-    rows = []
-    seen: dict[Any, int] = {}
-    for sample_score in scores:
-        score = sample_score.score
-        epoch = score.metadata.get("epoch") if score.metadata else None
-        if not isinstance(epoch, int):  # the n-th score of a sample is of the n-th run
-            epoch = seen[sample_score.sample_id] = seen.get(sample_score.sample_id, 0) + 1
-        value = score.value
-        if value != NOANSWER:
-            metadata = sample_score.sample_metadata
-            group = metadata.get(group_key) if metadata else None
-            if not group:
-                group = sample_score.sample_id if alone else ""
-            rows.append((epoch, str(group), value == CORRECT))
-    return rows
+    columns = _Columns.of(scores)
+    groups = [str(sample.get(group_key) or "") for sample in columns.samples]
+    if alone:
+        ids = (s.sample_id for s in columns.scores)
+        groups = [group or str(id) for group, id in zip(groups, ids, strict=True)]
+    counted = Counter(zip(columns.runs, groups, columns.solved, strict=True))
+    return Counter(
+        {(run, name, yes): n for (run, name, yes), n in counted.items() if yes is not None}
+    )
+
+
+class _Totals(NamedTuple):
+    """By run: all rows, and the solved ones."""
+
+    rows: dict[int, int]
+    solved: dict[int, int]
+
+    @property
+    def rates(self) -> list[float]:
+        return [self.solved[run] / self.rows[run] for run in sorted(self.rows)]
+
+
+def _totals(cells: Cells) -> _Totals:
+    rows: defaultdict[int, int] = defaultdict(int)
+    solved: defaultdict[int, int] = defaultdict(int)
+    for (run, _, is_solved), count in cells.items():
+        rows[run] += count
+        if is_solved:
+            solved[run] += count
+    return _Totals(rows, solved)
 
 
 def run_rates(rows: Rows) -> list[float]:
     """The solving rate of each run, in the order of the runs."""
-    return _rates(Counter(rows))
-
-
-def _rates(cells: Cells) -> list[float]:
-    totals, solved = _per_run(cells)
-    return [solved[run] / totals[run] for run in sorted(totals)]
-
-
-def _per_run(cells: Cells) -> tuple[Counter[int], Counter[int]]:
-    """All rows of each run, and its solved ones."""
-    totals: Counter[int] = Counter()
-    solved: Counter[int] = Counter()
-    for (run, _, is_solved), count in cells.items():
-        totals[run] += count
-        if is_solved:
-            solved[run] += count
-    return totals, solved
+    return _totals(Counter(rows)).rates
 
 
 def mean_rate(rates: Sequence[float]) -> float:
@@ -96,14 +135,14 @@ def clustered_stderr(rows: Rows) -> float:
     `stderr(cluster=...)` uses. All runs of a task belong to its context's cluster;
     a row weighs 1 / (runs x rows of its run), as in the mean of the runs' rates.
     """
-    return _stderr(Counter(rows))
+    cells = Counter(rows)
+    return _stderr(cells, _totals(cells))
 
 
-def _stderr(cells: Cells) -> float:
-    totals, solved = _per_run(cells)
+def _stderr(cells: Cells, totals: _Totals) -> float:
     weights = {
-        run: ((1 - solved[run] / total) / total, -solved[run] / total / total)
-        for run, total in totals.items()
+        run: ((1 - totals.solved[run] / rows) / rows, -totals.solved[run] / rows / rows)
+        for run, rows in totals.rows.items()
     }
     residuals: dict[str, float] = {}
     for (run, cluster, is_solved), count in cells.items():
@@ -113,7 +152,7 @@ def _stderr(cells: Cells) -> float:
     if clusters < 2:
         return NAN
     squares = math.fsum(value * value for value in residuals.values())
-    return math.sqrt(squares * clusters / (clusters - 1)) / len(totals)
+    return math.sqrt(squares * clusters / (clusters - 1)) / len(totals.rows)
 
 
 @metric(scores="unreduced")
@@ -121,12 +160,13 @@ def solving() -> Metric:
     """`solving_rate`, its `std` over runs (two or more) and its clustered `stderr`."""
 
     def compute(scores: list[SampleScore]) -> Value:
-        cells = Counter(rows_of(scores, "context_id", alone=True))
-        rates = _rates(cells)
+        cells = cells_of(scores, "context_id", alone=True)
+        totals = _totals(cells)
+        rates = totals.rates
         values = {"solving_rate": mean_rate(rates)}
         if len(rates) > 1:
             values["std"] = std_over_runs(rates)
-        return {**values, "stderr": _stderr(cells)}
+        return {**values, "stderr": _stderr(cells, totals)}
 
     return compute
 
@@ -145,12 +185,12 @@ def solving_by(
 
     def compute(scores: list[SampleScore]) -> Value:
         groups: defaultdict[str, Cells] = defaultdict(Counter)
-        for row, count in Counter(rows_of(scores, group_key)).items():
+        for row, count in cells_of(scores, group_key).items():
             groups[row[1]][row] = count
         groups.pop("", None)  # rows that name no group
         values = {}
         for name in sorted(groups):
-            rates = _rates(groups[name])
+            rates = _totals(groups[name]).rates
             values[name] = mean_rate(rates)
             if std and len(rates) > 1:
                 values[f"{name} (std)"] = std_over_runs(rates)
@@ -164,12 +204,10 @@ def judging() -> Metric:
     """How well the rubrics were met, and how far the judge can be relied on."""
 
     def compute(scores: list[SampleScore]) -> Value:
-        shares, failures, empty, inconsistent = [], 0, 0, 0
-        for sample_score in scores:
-            score = sample_score.score
-            metadata = score.metadata or {}
-            failures += score.reason == "grader_failed"
-            empty += score.reason == "no_response"
+        columns = _Columns.of(scores)
+        failures = columns.reasons.count("grader_failed")
+        shares, inconsistent = [], 0
+        for metadata in columns.metadata:
             inconsistent += bool(metadata.get("inconsistent"))
             met, total = metadata.get("rubrics_met"), metadata.get("rubrics_total")
             if isinstance(met, int) and isinstance(total, int) and total:
@@ -178,7 +216,7 @@ def judging() -> Metric:
             "rubric_rate": statistics.fmean(shares) if shares else NAN,
             "judge_coverage": 1 - failures / len(scores) if scores else NAN,
             "judge_failures": failures,
-            "no_response": empty,
+            "no_response": columns.reasons.count("no_response"),
             "inconsistent_verdicts": inconsistent,
         }
 

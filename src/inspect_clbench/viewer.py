@@ -20,7 +20,7 @@ from inspect_clbench.judge.grading import Asked, Judgement
 # among them are <, > and &: the viewer writes them as entities before it reads the
 # Markdown, and a backslash before an entity makes it literal. An entity ends at its
 # semicolon; what a bracket could open is cut off by an invisible joiner.
-_SPECIAL = re.compile(r"([\\`*_{}\])#+\-.!|~^$=:;/@])")
+_BEFORE_SPECIAL = re.compile(r"(?=[\\`*_{}\])#+\-.!|~^$=:;/@])")
 _OPENING = re.compile(r"<(?=[A-Za-z/!?])|^(?=>)")
 _JOINER = "\u2060"
 # Characters that hide, reorder or cut text.
@@ -33,9 +33,12 @@ _MOST_RATIONALE = 20_000
 
 def escape_markdown(text: str) -> str:
     """Text from outside on one line, with nothing left that Markdown would act on."""
-    visible = _INVISIBLE.sub("\ufffd", " ".join(text.split()))
-    closed = _OPENING.sub(rf"\g<0>{_JOINER}", visible)
-    return _SPECIAL.sub(r"\\\1", closed)
+    line = " ".join(text.split())
+    if not line.isprintable():  # a quick look; most text needs no second one
+        line = _INVISIBLE.sub("\ufffd", line)
+    if "<" in line or ">" in line:
+        line = _OPENING.sub(rf"\g<0>{_JOINER}", line)
+    return _BEFORE_SPECIAL.sub(r"\\", line)
 
 
 def rubric_summary(met: int | None, total: int, solved: bool) -> str:

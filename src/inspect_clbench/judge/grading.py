@@ -136,10 +136,12 @@ async def ask(
     result: Failure = Failure("empty_reply", "never asked")
     prompt = _sendable(prompt)
     for attempt in range(1, attempts + 1):
+        config = judge.limits
+        if cache := _fresh_cache(attempt):
+            config = config.merge(GenerateConfig(cache=cache))
         try:
             output = await judge.model.generate(
-                [ChatMessageUser(content=prompt)],
-                config=judge.limits.merge(GenerateConfig(cache=_fresh_cache(attempt))),
+                [ChatMessageUser(content=prompt)], config=config
             )
         except LimitExceededError:
             raise  # the user's own limit on the sample, not the judge's failure
