@@ -8,6 +8,13 @@ STAMP := .venv/.stamp
 # Without the tests that start programs, wait or need a browser.
 QUICK := -n 4 --reruns 1 -m "not long and not browser"
 
+# Of these, what shows whether other versions of Python or of what we depend on will do:
+# the plugin's own path, and a room for each direct dependency.
+ACROSS := tests/judge tests/test_dataset.py tests/test_demo.py tests/test_examples.py \
+  tests/test_hub.py tests/test_judges.py tests/test_metrics.py tests/test_replay.py \
+  tests/analysis/test_agreement.py tests/analysis/test_cli.py tests/analysis/test_compare.py \
+  tests/analysis/test_export.py tests/analysis/test_paired.py tests/analysis/test_plots.py
+
 # uv installs in seconds what takes pip minutes; pip knows more ways to reach an index.
 define install
 $(1) -m venv $(2)
@@ -45,11 +52,11 @@ coverage: $(STAMP)
 # The lowest versions that pyproject.toml allows, and another Python: make python3.13.
 lowest:
 	$(call install,$(PYTHON),.venv-lowest,constraints-lowest.txt)
-	.venv-lowest/bin/pytest $(QUICK)
+	.venv-lowest/bin/pytest $(QUICK) $(ACROSS)
 
 python3.%:
 	$(call install,$@,.venv-$@,constraints.txt)
-	.venv-$@/bin/pytest $(QUICK)
+	.venv-$@/bin/pytest $(QUICK) $(ACROSS)
 
 # What the README claims about speed and cost, on the real rows where they are.
 DATA ?= ../shared/data/CL-bench.jsonl.xz
