@@ -5,8 +5,8 @@
 The bare task makes the same two calls per sample (answer, judge) with a trivial scorer
 and without metrics.
 
-- CPU per sample: one process that has both tasks runs a hundred samples of each in
-  turns, many times, after a first turn that does not count.
+- CPU per sample: one process that has both tasks runs three hundred samples of each in
+  turns, eight times, after a first turn that does not count.
 - What happens once (loading, start, memory): a process of its own for each side and round.
 - Ours alone: what Inspect's live log costs (`--no-log-realtime` turns it off, as for all
   other figures), a full run at 8 s latency against the ideal, and all metrics at the
@@ -22,7 +22,6 @@ import gc
 import json
 import lzma
 import os
-import resource
 import statistics
 import subprocess
 import sys
@@ -50,7 +49,7 @@ from inspect_clbench.panel_metrics import judge_agreement
 from inspect_clbench.tasks import clbench
 
 ROUNDS = 4
-TURNS, BLOCK = 20, 100
+TURNS, BLOCK = 8, 300
 LATENCY, CONNECTIONS = 8.0, 100
 
 _MESSAGE: dict[str, Any] = {
@@ -147,7 +146,9 @@ def run_eval(
 
 
 def _peak_memory() -> float:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    # Not from getrusage, which for a new process starts with its parent's peak.
+    status = Path("/proc/self/status").read_text("utf-8")
+    return int(status.split("VmHWM:")[1].split()[0]) / 1024
 
 
 def live_metrics_ms() -> float:

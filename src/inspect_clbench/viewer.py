@@ -21,7 +21,7 @@ from inspect_clbench.judge.grading import Asked, Judgement
 # Markdown, and a backslash before an entity makes it literal. An entity ends at its
 # semicolon; what a bracket could open is cut off by an invisible joiner.
 _BEFORE_SPECIAL = re.compile(r"(?=[\\`*_{}\])#+\-.!|~^$=:;/@])")
-_OPENING = re.compile(r"<(?=[A-Za-z/!?])|^(?=>)")
+_OPENING = re.compile(r"<(?=[A-Za-z/!?])|^(?=>)", re.MULTILINE)
 _JOINER = "\u2060"
 # Characters that hide, reorder or cut text.
 _INVISIBLE = re.compile(
@@ -33,12 +33,20 @@ _MOST_RATIONALE = 20_000
 
 def escape_markdown(text: str) -> str:
     """Text from outside on one line, with nothing left that Markdown would act on."""
-    line = " ".join(text.split())
-    if not line.isprintable():  # a quick look; most text needs no second one
-        line = _INVISIBLE.sub("\ufffd", line)
-    if "<" in line or ">" in line:
-        line = _OPENING.sub(rf"\g<0>{_JOINER}", line)
-    return _BEFORE_SPECIAL.sub(r"\\", line)
+    return _escape_lines([text])[0]
+
+
+def _escape_lines(texts: Sequence[str]) -> list[str]:
+    """Each text on a line of its own, escaped; all at once, since most need little."""
+    if not texts:
+        return []
+    lines = [" ".join(text.split()) for text in texts]
+    if not all(line.isprintable() for line in lines):
+        lines = [_INVISIBLE.sub("\ufffd", line) for line in lines]
+    joined = "\n".join(lines)
+    if "<" in joined or ">" in joined:
+        joined = _OPENING.sub(rf"\g<0>{_JOINER}", joined)
+    return _BEFORE_SPECIAL.sub(r"\\", joined).split("\n")
 
 
 def rubric_summary(met: int | None, total: int, solved: bool) -> str:
@@ -66,10 +74,12 @@ def explain(
     met = status.count("y") if status else None
     parts = [f"**{rubric_summary(met, len(rubrics), solved)}**"]
     letters = status or "?" * len(rubrics)
+    texts = _escape_lines([text for _, text in rubrics])
+    numbers = [number for number, _ in rubrics]
     for title, letter in (("Not met", "n"), ("No status", "?"), ("Met", "y")):
         lines = [
-            f"- **{number}** {escape_markdown(text)}"
-            for (number, text), found in zip(rubrics, letters, strict=True)
+            f"- **{number}** {text}"
+            for number, text, found in zip(numbers, texts, letters, strict=True)
             if found == letter
         ]
         if lines:
