@@ -195,7 +195,7 @@ def measured(part: str, dataset: str) -> dict[str, Any]:
             for moment, call in zip(server.times, server.calls, strict=True)
             if call.model == "student"
         ]
-    if part != "turns":
+    if "started" in figures:
         figures["first request"] = min(answers) - figures["started"]
     if part == "wall":
         ideal = LATENCY * len(answers) / CONNECTIONS
@@ -208,12 +208,13 @@ def main() -> None:
     parser.add_argument("dataset")
     parser.add_argument("--part", help=argparse.SUPPRESS)  # for the processes it starts
     arguments = parser.parse_args()
-    if arguments.part:
-        one = arguments.part
+    if part := arguments.part:
         found = (
             run_in_turns(arguments.dataset)
-            if one == "turns"
-            else run_once(one, arguments.dataset)
+            if part == "turns"
+            else {"metrics": live_metrics_ms()}
+            if part == "metrics"
+            else run_once(part, arguments.dataset)
         )
         print(json.dumps(found))
         return
@@ -255,9 +256,8 @@ def main() -> None:
         "1.10",
     )
     line_of_turns("CPU ms with live log / without", "live", "ours")
-    print(
-        f"{'ms for all metrics, 5,697 scores':36}{live_metrics_ms():10.2f}{'':18}{'20 ms':>9}"
-    )
+    took = measured("metrics", dataset)["metrics"]
+    print(f"{'ms for all metrics, 5,697 scores':36}{took:10.2f}{'':18}{'20 ms':>9}")
 
 
 def _unpacked(dataset: str) -> str:
