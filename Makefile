@@ -5,8 +5,10 @@ STAMP := .venv/.stamp
 
 .PHONY: demo test check coverage lowest bench format clean
 
-# Without the tests that start programs, wait or need a browser.
-QUICK := -n 4 --reruns 1 -m "not long and not browser"
+# Files stay together, so that what a file's tests share is made once.
+PARALLEL := -n 4 --dist loadfile --reruns 1
+# Without the tests that start programs, wait or need a browser; few examples of a property.
+QUICK := $(PARALLEL) -m "not long and not browser" --hypothesis-profile few
 
 # Of these, what shows whether other versions of Python or of what we depend on will do:
 # the plugin's own path, and a room for each direct dependency.
@@ -35,7 +37,7 @@ demo: $(STAMP)
 # Real sockets, processes and browsers on a shared machine: what fails once may have met
 # a busy moment, what is broken fails twice.
 test: $(STAMP)
-	$(BIN)/pytest -n 4 --reruns 1
+	$(BIN)/pytest $(PARALLEL)
 
 check: $(STAMP) lint coverage
 

@@ -20,6 +20,7 @@ os.environ.setdefault("INSPECT_DISPLAY", "none")
 
 # A busy machine is no reason for a property to fail.
 settings.register_profile("clbench", deadline=None)
+settings.register_profile("few", deadline=None, max_examples=20)
 settings.load_profile("clbench")
 
 REAL_DATA = Path(__file__).parents[2] / "shared" / "data" / "CL-bench.jsonl.xz"

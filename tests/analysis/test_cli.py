@@ -143,7 +143,8 @@ def test_progress_shows_on_a_terminal_when_it_takes_long(demo_log: str, tmp_path
     script = tmp_path / "slow.py"
     script.write_text(
         "import sys, time\n"
-        "from inspect_clbench.analysis import progress, records\n"
+        "from inspect_clbench.analysis import progress\n"
+        "from inspect_clbench.analysis.reading import records\n"
         "progress.PATIENCE_SECONDS = 0.2\n"
         "read = records.read_summaries\n"
         "records.read_summaries = lambda log: (time.sleep(1), read(log))[1]\n"
