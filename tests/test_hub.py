@@ -14,6 +14,8 @@ from tests.support.builders import row
 from tests.support.files import FileServer
 from tests.support.hub import Hub
 
+pytestmark = pytest.mark.long  # the hub is chosen when a process starts
+
 ROW = {
     "messages": [{"role": "user", "content": "Who brings the soup?"}],
     "rubrics": ["Names Otto."],

@@ -47,6 +47,7 @@ def dataset(tmp_path: Path) -> str:
     return write_rows(tmp_path / "rows.jsonl", [row(name) for name in names])
 
 
+@pytest.mark.long
 def test_only_failed_rows_are_asked_again(serve: Serve, dataset: str, tmp_path: Path) -> None:
     judge = Judge()
     server = serve(judge)
