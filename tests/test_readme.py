@@ -119,3 +119,20 @@ def test_the_figures_of_the_cache_order_are_those_of_its_receipt() -> None:
     assert f"{ours[0][0]:.3f} and {ours[1][0]:.3f} of all prompt tokens" in text
     assert f"in the file's order {files[0][0]:.3f} and {files[1][0]:.3f}" in text
     assert f"wall time {ours[0][1]} and {ours[1][1]} of the file order's" in text
+
+
+def test_the_figures_of_the_overhead_are_those_of_its_receipt() -> None:
+    receipt = (ROOT / "benchmarks" / "results" / "overhead.txt").read_text("utf-8")
+    rows = re.findall(
+        r"^\S.*? {2,}([\d.]+) +([\d.]+) +([\d.]+)(?: +[\d.]+)?$", receipt, re.MULTILINE
+    )
+    text = " ".join(README.split("**What it costs beside Inspect.**")[1].split())
+    assert len(rows) == 8
+    for ours, bare, ratio in rows[:6]:
+        assert f"| {ours} | {bare} | {ratio} |" in text
+    full, live = rows[6][2], rows[7][2]
+    assert f"took {full} of the ideal time" in text
+    assert f"costs {live} times the CPU" in text
+    metrics = re.search(r"5,697 scores +([\d.]+)", receipt)
+    assert metrics
+    assert f"take {metrics[1]} ms" in text
