@@ -5,8 +5,7 @@ STAMP := .venv/.stamp
 
 .PHONY: demo test check coverage lowest bench format clean
 
-# Files stay together, so that what a file's tests share is made once.
-PARALLEL := -n 4 --dist loadfile --reruns 1
+PARALLEL := -n 4 --reruns 1
 # Without the tests that start programs, wait or need a browser; few examples of a property.
 QUICK := $(PARALLEL) -m "not long and not browser" --hypothesis-profile few
 
