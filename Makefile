@@ -15,7 +15,7 @@ ACROSS := $(PARALLEL) tests/judge tests/test_demo.py tests/test_examples.py test
   tests/test_metrics.py tests/analysis/test_paired.py tests/analysis/test_plots.py \
   tests/analysis/test_report_golden.py
 
-# uv installs in seconds what takes pip minutes; pip knows more ways to reach an index.
+# uv is faster than pip; pip knows more ways to reach an index.
 define install
 $(1) -m venv $(2)
 $(2)/bin/python -m pip install --quiet -c constraints.txt uv
