@@ -1,6 +1,6 @@
 """How long export takes, and how much memory, beside Inspect's own reading of the same log.
 
-    python benchmarks/analysis_speed.py [LOG]
+    python -m benchmarks.analysis_speed [LOG]
 
 Without a log, one of three runs over all tasks is made first (some minutes). Each step
 is a process of its own, imports included. The reader is a plain loop over
@@ -15,9 +15,10 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from full_log import REAL_DATA, build_log
 from rich.console import Console
 from rich.table import Table
+
+from benchmarks.full_log import REAL_DATA, build_log
 
 MOST_RATIO = 2.0
 MOST_MEGABYTES = 400

@@ -1,6 +1,6 @@
 """How long a report takes beside Inspect's own reading of the same log's summaries.
 
-    python benchmarks/report_speed.py [LOG]
+    python -m benchmarks.report_speed [LOG]
 
 Without a log, one of three runs over all tasks is made first (some minutes). Both are
 measured in turns, in one process and as commands, imports included; the best of the
@@ -16,11 +16,11 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from full_log import build_log
 from inspect_ai.log import read_eval_log_sample_summaries
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.full_log import build_log
 from inspect_clbench.analysis import report
 
 MOST = 1.3

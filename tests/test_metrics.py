@@ -3,8 +3,11 @@
 import math
 import random
 import time
+from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from inspect_ai.scorer import CORRECT as C
 from inspect_ai.scorer import INCORRECT as I
 from inspect_ai.scorer import NOANSWER as N
@@ -158,3 +161,32 @@ def test_scores_that_changed_are_looked_at_again() -> None:
     assert call(solving(), scores)["solving_rate"] == 0.25
     assert call(solving(), scores[:3])["solving_rate"] == pytest.approx(1 / 3)
     assert call(judging(), [])["judge_failures"] == 0
+
+
+@given(
+    rows=st.lists(
+        st.tuples(
+            st.sampled_from("abc"),
+            st.sampled_from((C, I, N)),
+            st.sampled_from((None, 1, 2)),
+            st.sampled_from((None, "grader_failed", "no_response")),
+        ),
+        max_size=12,
+    ),
+    ends=st.lists(st.integers(0, 12), max_size=5),
+)
+def test_scores_that_come_in_one_by_one_add_up_to_the_same(
+    rows: list[tuple[str, str, int | None, Any]], ends: list[int]
+) -> None:
+    scores = [
+        sample_score(id, value, epoch=epoch, context=f"c{id}", reason=reason)
+        for id, value, epoch, reason in rows
+    ]
+    metrics = (solving(), judging(), solving_by("context_category"))
+    for end in ends:  # as a run goes on, or as several runs take turns
+        for metric in metrics:
+            call(metric, scores[:end])
+    kept = [call(metric, scores) for metric in metrics]
+    call(solving(), table("C"))  # other scores: what was kept is forgotten
+    fresh = [call(metric, scores) for metric in metrics]
+    assert repr(kept) == repr(fresh)  # nan is not equal to itself

@@ -7,7 +7,8 @@ set, and know the run from the epoch that the scorer wrote down.
 import math
 import statistics
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import compress
 from typing import Any, NamedTuple
 
 from inspect_ai.scorer import CORRECT, NOANSWER, Metric, SampleScore, Value, metric
@@ -28,47 +29,84 @@ Cells = Counter[tuple[int, str, bool]]
 """How often each row occurs: a few hundred of them stand for thousands."""
 
 
-class _Columns:
-    """What the metrics need of scores, taken out of them once.
+class Tally:
+    """What the metrics need of scores, taken out of each of them once.
 
     Inspect calls the metrics one after the other with the same scores, about once a
-    second while an eval runs, and going through thousands of them takes longer than
-    all arithmetic. So the columns of the last scores are kept.
+    second while an eval runs, each time with some more at the end. Going through
+    thousands of them takes longer than all arithmetic, so the last tally is kept and
+    added to.
     """
 
-    _last: "_Columns | None" = None
+    _last: "Tally | None" = None
 
-    def __init__(self, scores: Sequence[SampleScore]) -> None:
-        self.scores = list(scores)
-        self.samples = [s.sample_metadata or {} for s in scores]
-        found = [s.score for s in scores]
-        self.metadata = [score.metadata or {} for score in found]
-        self.reasons = [score.reason for score in found]
-        values = [score.value for score in found]
-        self.solved = [None if value == NOANSWER else value == CORRECT for value in values]
-        self.runs = self._runs()
+    def __init__(self) -> None:
+        self.scores: list[SampleScore] = []
+        self.reasons: Counter[str | None] = Counter()
+        self.inconsistent = 0
+        self.rubric_shares: list[float] = []
+        self.panels: list[Mapping[str, Any]] = []
+        """The metadata of scores that several judges gave."""
+
+        self._counted: list[SampleScore] = []
+        self._runs: list[int] = []
+        self._solved: list[bool] = []
+        self._unnamed: Counter[Any] = Counter()
+        self._cells: dict[tuple[str, bool], tuple[int, Cells]] = {}
 
     @classmethod
-    def of(cls, scores: Sequence[SampleScore]) -> "_Columns":
+    def of(cls, scores: Sequence[SampleScore]) -> "Tally":
         last = cls._last
         # The very same scores are found to be equal at once, others hardly later.
-        if last is None or len(last.scores) != len(scores) or last.scores != scores:
-            last = cls._last = cls(scores)
+        if last is None or last.scores != scores[: len(last.scores)]:
+            last = cls()
+        cls._last = None  # not to be met half done
+        last._add(scores[len(last.scores) :])
+        cls._last = last
         return last
 
-    def _runs(self) -> list[int]:
-        """The n-th score of a sample is of the n-th run where none is named."""
-        epochs: list[Any] = [metadata.get("epoch") for metadata in self.metadata]
-        if {type(epoch) for epoch in epochs} <= {int}:
-            return epochs
-        seen: Counter[Any] = Counter()
-        runs = []
-        for sample_score, epoch in zip(self.scores, epochs, strict=True):
-            if not isinstance(epoch, int):
-                seen[sample_score.sample_id] += 1
-                epoch = seen[sample_score.sample_id]
-            runs.append(epoch)
-        return runs
+    def _add(self, scores: Sequence[SampleScore]) -> None:
+        self.scores += scores
+        found = [sample_score.score for sample_score in scores]
+        metadata = [score.metadata or {} for score in found]
+        self.reasons.update([score.reason for score in found])
+        self.inconsistent += len([1 for one in metadata if one.get("inconsistent")])
+        self.panels += [one for one in metadata if "votes" in one]
+        rubrics = [(one.get("rubrics_met"), one.get("rubrics_total")) for one in metadata]
+        self.rubric_shares += [
+            met / total
+            for met, total in rubrics
+            if total and isinstance(met, int) and isinstance(total, int)
+        ]
+        runs: list[Any] = [one.get("epoch") for one in metadata]
+        if not {type(run) for run in runs} <= {int}:
+            ids = [sample_score.sample_id for sample_score in scores]
+            runs = [self._run(run, id) for run, id in zip(runs, ids, strict=True)]
+        values = [score.value for score in found]
+        if NOANSWER in values:
+            counts = [value != NOANSWER for value in values]
+            scores, runs = list(compress(scores, counts)), list(compress(runs, counts))
+            values = list(compress(values, counts))
+        self._counted += scores
+        self._runs += runs
+        self._solved += [value == CORRECT for value in values]
+
+    def _run(self, named: Any, sample_id: Any) -> int:
+        """Where no run is named the n-th score of a sample is of the n-th."""
+        if isinstance(named, int):
+            return named
+        self._unnamed[sample_id] += 1
+        return self._unnamed[sample_id]
+
+    def cells(self, group_key: str, alone: bool) -> Cells:
+        done, cells = self._cells.get((group_key, alone), (0, Counter()))
+        new = self._counted[done:]
+        groups = [str((s.sample_metadata or {}).get(group_key) or "") for s in new]
+        if alone:
+            groups = [group or str(s.sample_id) for group, s in zip(groups, new, strict=True)]
+        cells.update(zip(self._runs[done:], groups, self._solved[done:], strict=True))
+        self._cells[group_key, alone] = (len(self._counted), cells)
+        return cells
 
 
 def cells_of(scores: Sequence[SampleScore], group_key: str, alone: bool = False) -> Cells:
@@ -81,15 +119,7 @@ def cells_of(scores: Sequence[SampleScore], group_key: str, alone: bool = False)
         group_key: The key of the sample's metadata that names its group.
         alone: Whether a sample without a group is one of its own; else it is "".
     """
-    columns = _Columns.of(scores)
-    groups = [str(sample.get(group_key) or "") for sample in columns.samples]
-    if alone:
-        ids = (s.sample_id for s in columns.scores)
-        groups = [group or str(id) for group, id in zip(groups, ids, strict=True)]
-    counted = Counter(zip(columns.runs, groups, columns.solved, strict=True))
-    return Counter(
-        {(run, name, yes): n for (run, name, yes), n in counted.items() if yes is not None}
-    )
+    return Tally.of(scores).cells(group_key, alone)
 
 
 class _Totals(NamedTuple):
@@ -204,20 +234,15 @@ def judging() -> Metric:
     """How well the rubrics were met, and how far the judge can be relied on."""
 
     def compute(scores: list[SampleScore]) -> Value:
-        columns = _Columns.of(scores)
-        failures = columns.reasons.count("grader_failed")
-        shares, inconsistent = [], 0
-        for metadata in columns.metadata:
-            inconsistent += bool(metadata.get("inconsistent"))
-            met, total = metadata.get("rubrics_met"), metadata.get("rubrics_total")
-            if isinstance(met, int) and isinstance(total, int) and total:
-                shares.append(met / total)
+        tally = Tally.of(scores)
+        failures = tally.reasons["grader_failed"]
+        shares = tally.rubric_shares
         return {
             "rubric_rate": statistics.fmean(shares) if shares else NAN,
             "judge_coverage": 1 - failures / len(scores) if scores else NAN,
             "judge_failures": failures,
-            "no_response": columns.reasons.count("no_response"),
-            "inconsistent_verdicts": inconsistent,
+            "no_response": tally.reasons["no_response"],
+            "inconsistent_verdicts": tally.inconsistent,
         }
 
     return compute

@@ -12,6 +12,8 @@ from typing import Any
 
 from inspect_ai.scorer import Metric, SampleScore, Value, metric
 
+from inspect_clbench.metrics import Tally
+
 NAN = float("nan")
 
 
@@ -27,10 +29,9 @@ def judge_agreement() -> Metric:
 
     def compute(scores: list[SampleScore]) -> Value:
         panels: defaultdict[tuple[str, ...], list[_Panel]] = defaultdict(list)
-        for sample_score in scores:
-            metadata = sample_score.score.metadata
-            votes = metadata.get("votes") if metadata else None
-            if metadata and isinstance(votes, list):
+        for metadata in Tally.of(scores).panels:
+            votes = metadata["votes"]
+            if isinstance(votes, list):
                 try:
                     names = tuple([vote["judge"] for vote in votes])
                     panels[names].append((votes, metadata.get("rubrics_total")))

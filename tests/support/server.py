@@ -68,7 +68,8 @@ class LoopbackServer:
 
     def __enter__(self) -> "LoopbackServer":
         self._thread.start()
-        self._ready.wait(10)
+        if not self._ready.wait(10):
+            raise RuntimeError("The server did not start; is another one open in this process?")
         return self
 
     def __exit__(self, *exc: object) -> None:
