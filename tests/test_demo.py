@@ -15,7 +15,8 @@ from inspect_clbench.dataset import load_samples
 from inspect_clbench.demo.judge import is_met, judge_reply
 from inspect_clbench.errors import ClbenchError
 from inspect_clbench.judge.prompt import ANSWER, RUBRICS, load_judge_prompt
-from inspect_clbench.judge.verdict import Failure, Verdict, parse_verdict
+from inspect_clbench.judge.replies import Failure
+from inspect_clbench.judge.verdict import Verdict, parse_verdict
 from inspect_clbench.taxonomy import CLBENCH
 
 

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from inspect_clbench.judge.grading import Judgement
-from inspect_clbench.judge.verdict import Failure, Verdict
+from inspect_clbench.judge.replies import Failure
+from inspect_clbench.judge.verdict import Verdict
 from inspect_clbench.viewer import escape_markdown, explain, rubric_summary
 
 GENERAL = MarkdownIt("commonmark", {"html": True, "linkify": True}).enable(

@@ -26,7 +26,7 @@ from inspect_clbench.judge.error_types import (
     types_of,
     types_value,
 )
-from inspect_clbench.judge.verdict import Failure
+from inspect_clbench.judge.replies import Failure
 from tests.support.error_types import labels_reply
 
 BOTH = labels_reply(context_ignored=[2], format_error=[1, 3])

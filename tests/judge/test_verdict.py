@@ -2,11 +2,11 @@ import json
 
 import pytest
 
+from inspect_clbench.judge.replies import Failure
 from inspect_clbench.judge.verdict import (
     RATIONALE_KEY,
     SCORE_KEY,
     STATUS_KEY,
-    Failure,
     Verdict,
     parse_verdict,
 )

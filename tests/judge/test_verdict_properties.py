@@ -4,11 +4,11 @@ from typing import Any
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from inspect_clbench.judge.replies import Failure
 from inspect_clbench.judge.verdict import (
     RATIONALE_KEY,
     SCORE_KEY,
     STATUS_KEY,
-    Failure,
     Verdict,
     parse_verdict,
 )

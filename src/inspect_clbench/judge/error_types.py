@@ -6,18 +6,17 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import Any, Literal
+from typing import Any
 
 from inspect_ai.model import ChatMessage
 
-from inspect_clbench.judge.verdict import (
+from inspect_clbench.judge.replies import (
     Failure,
+    Source,
+    Wanted,
     as_text,
-    load_json,
-    object_around,
+    find_record,
     shortened,
-    squeezed,
-    unfenced,
 )
 
 ERROR_TYPES = {
@@ -33,10 +32,13 @@ PROMPT_VERSION = 1
 
 NO_TYPE = "none"
 
-_FIRST_KEY = next(iter(ERROR_TYPES))
-# Where an object holds the first type. A quotation inside a JSON string has its quotes
-# escaped and is no match.
-_FIRST_IN_OBJECT = re.compile(rf'[{{,]\s*"{_FIRST_KEY}"\s*:')
+_WANTED = Wanted(
+    key=next(iter(ERROR_TYPES)),
+    name="sets of labels",
+    none="no_labels",
+    several="several_labels",
+    quoted="quoted_labels",
+)
 _YES_OR_NO = re.compile(r"\W*(yes|no|true|false)\W*", re.IGNORECASE)
 _NUMBER = re.compile(r"(?<!\d)\d{1,6}(?!\d)")
 _MOST_REASON = 2_000
@@ -57,7 +59,7 @@ class Labels:
     """The error types of one failed answer."""
 
     by_type: Mapping[str, Label]
-    source: Literal["strict", "recovered"]
+    source: Source
     """`strict`: the whole reply is the object; `recovered`: it stands among other text."""
 
     @property
@@ -183,27 +185,12 @@ def parse_labels(
         cut_off: Whether the reply ended at a length limit: nothing is recovered then.
         answer: The failed answer. A recovered object that stands in it is a quotation.
     """
-    if not reply.strip():
-        return Failure("cut_off" if cut_off else "empty_reply")
-    whole = load_json(unfenced(reply))
-    if isinstance(whole, dict) and _FIRST_KEY in whole:
-        return _labels(whole, rubrics, "strict")
-    if cut_off:
-        return Failure("cut_off", shortened(reply, tail=True))
-    places = list(_FIRST_IN_OBJECT.finditer(reply))
-    if len(places) > 1:
-        return Failure("several_labels", f"{len(places)} sets of labels in one reply")
-    found = object_around(reply, places[0], _FIRST_KEY) if places else None
-    if found is None:
-        return Failure("no_labels", shortened(reply))
-    record, text = found
-    if squeezed(text) in squeezed(answer):
-        return Failure("quoted_labels", shortened(text))
-    return _labels(record, rubrics, "recovered")
+    found = find_record(reply, _WANTED, cut_off=cut_off, answer=answer)
+    return found if isinstance(found, Failure) else _labels(found[0], rubrics, found[1])
 
 
 def _labels(
-    record: dict[str, Any], rubrics: Collection[int], source: Literal["strict", "recovered"]
+    record: dict[str, Any], rubrics: Collection[int], source: Source
 ) -> Labels | Failure:
     missing = [key for key in ERROR_TYPES if key not in record]
     if missing:

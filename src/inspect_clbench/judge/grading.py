@@ -17,7 +17,8 @@ from inspect_ai.model import (
 from inspect_ai.util import LimitExceededError
 from tenacity import RetryError
 
-from inspect_clbench.judge.verdict import Failure, Verdict, parse_verdict
+from inspect_clbench.judge.replies import Failure
+from inspect_clbench.judge.verdict import Verdict, parse_verdict
 
 # One request may take this long: reasoning judges need minutes for long rubric lists.
 ATTEMPT_SECONDS = 600

@@ -30,7 +30,7 @@ from inspect_clbench.judge.error_types import (
 )
 from inspect_clbench.judge.grading import Asked, Judge, ask
 from inspect_clbench.judge.prompt import graded_text, numbered_rubrics
-from inspect_clbench.judge.verdict import Failure
+from inspect_clbench.judge.replies import Failure
 from inspect_clbench.scorers.failure_draw import FailureDraw
 from inspect_clbench.scorers.graders import ROLE, graders
 from inspect_clbench.scorers.judge_watch import JudgeWatch, current_watch

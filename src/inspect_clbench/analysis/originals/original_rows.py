@@ -9,7 +9,8 @@ from inspect_ai.log import EvalSample
 from inspect_ai.scorer import CORRECT, NOANSWER, Score
 
 from inspect_clbench.judge.grading import Judgement
-from inspect_clbench.judge.verdict import Failure, FailureKind, Verdict
+from inspect_clbench.judge.replies import Failure, FailureKind
+from inspect_clbench.judge.verdict import Verdict
 from inspect_clbench.row_files import DEMO, file_records, read_records
 from inspect_clbench.rows import Row
 from inspect_clbench.scores import Case, empty_answer_score, judged_score
