@@ -265,8 +265,8 @@ def main() -> None:
     line_of_turns("CPU ms with live log / without", "live", "ours")
     metrics = measured("metrics", dataset)
     for what, key in (("some new", "more"), ("all new", "new")):
-        name = f"ms for all metrics, 5,697 scores, {what}"
-        print(f"{name:46}{metrics[key]:.2f}{'':18}{'20 ms':>9}")
+        name = f"ms, all metrics, 5,697 scores, {what}"
+        print(f"{name:38}{metrics[key]:8.2f}{'':18}{'20 ms':>9}")
 
 
 def _unpacked(dataset: str) -> str:

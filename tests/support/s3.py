@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from importlib import import_module
 from typing import Any
+from uuid import uuid4
 
 import pytest
 
@@ -21,8 +22,10 @@ def bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     }.items():
         monkeypatch.setenv(name, value)
     monkeypatch.delenv("AWS_PROFILE", raising=False)
-    s3_client().create_bucket(Bucket="clbench-logs")
-    yield "clbench-logs"
+    # All servers of a process share what is stored, so each test has a name of its own.
+    name = f"clbench-{uuid4().hex}"
+    s3_client().create_bucket(Bucket=name)
+    yield name
     server.stop()
 
 
