@@ -5,8 +5,9 @@
 The real rows go through the real eval to a server on loopback that caches prefixes as
 providers do: blocks of 128 tokens, at least 1,024, visible once the request that brought
 them has ended, forgotten 7.5 latencies after their last use. Evals and server have a
-process each. Ratios are taken within one run of this program, which wants a machine that does nothing else: where Inspect cannot
-keep up with the pace, latencies grow and prefixes expire. It then says so.
+process each. Ratios are taken within one run of this program, which wants a machine that
+does nothing else: where Inspect cannot keep up with the pace, latencies grow and prefixes
+expire. It then says so.
 """
 
 import argparse

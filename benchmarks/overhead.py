@@ -266,7 +266,7 @@ def main() -> None:
     metrics = measured("metrics", dataset)
     for what, key in (("some new", "more"), ("all new", "new")):
         name = f"ms, all metrics, 5,697 scores, {what}"
-        print(f"{name:38}{metrics[key]:8.2f}{'':18}{'20 ms':>9}")
+        print(f"{name:39}{metrics[key]:7.2f}{'':18}{'20 ms':>9}")
 
 
 def _unpacked(dataset: str) -> str:
