@@ -57,6 +57,8 @@ def draw_samples(
         contexts: How many contexts to draw.
         seed: Another seed makes another draw.
     """
+    if isinstance(seed, bool) or not isinstance(seed, int):
+        raise ClbenchError(f"seed={seed}: give a whole number.")
     if contexts is None:
         return dataset, None
     names = [(_category(sample), _context(sample)) for sample in dataset]

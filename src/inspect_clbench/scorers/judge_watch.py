@@ -40,6 +40,11 @@ class JudgeWatch:
 
     async def start_task(self, task: EvalSpec, samples: list[Sample], epochs: int) -> str:
         _current.set(self)
+        if not samples:
+            raise ClbenchError(
+                "No sample was chosen for this run. Inspect counts --limit from 1: the first "
+                "500 samples are --limit 1-500, the next ones --limit 501-1000."
+            )
         check_batch()
         for judge in _resolved_graders():
             if failure := await probe(judge):

@@ -7,6 +7,7 @@ from functools import cached_property
 
 from inspect_clbench.analysis.progress import progress
 from inspect_clbench.analysis.reading.draws import draw_of
+from inspect_clbench.analysis.reading.holes import chosen_from, holes
 from inspect_clbench.analysis.reading.logs import Paths
 from inspect_clbench.analysis.reading.records import Log, Record, find_logs, read_records
 from inspect_clbench.analysis.reading.runs import numbered_runs, tasks_of
@@ -200,8 +201,10 @@ def _gaps(series: Series) -> Iterator[str]:
         yield f"{runs - len(by_run)} of {runs} runs not begun"
     if series.draw and full < series.draw.drawn_tasks:
         yield f"{full:,} of the {series.draw.drawn_tasks:,} tasks that were drawn"
-    if not series.is_demo and full < series.taxonomy.tasks:
-        yield f"{full:,} of {series.taxonomy.tasks:,} tasks"
+    if series.draw is None:
+        yield from _missing_tasks(series, full)
+    elif not series.is_demo and series.draw.tasks < series.taxonomy.tasks:
+        yield f"drawn from {series.draw.tasks:,} of {series.taxonomy.tasks:,} tasks only"
     for words, logs in (
         ("cancelled", [g for g in series.logs if g.header.status == "cancelled"]),
         # Without an error of the run itself, only samples of it failed.
@@ -210,3 +213,13 @@ def _gaps(series: Series) -> Iterator[str]:
     ):
         if logs:
             yield f"{words}: {', '.join(str(log) for log in logs)}"
+
+
+def _missing_tasks(series: Series, held: int) -> Iterator[str]:
+    known = chosen_from(series.logs) if series.is_demo else series.taxonomy.tasks
+    missing = holes(series.logs, series.taxonomy, {r.sub_category for r in series.records})
+    words = f" (missing: {', '.join(missing)})" if missing else ""
+    if known is None and missing:
+        yield f"{counted(held, 'task')}{words}"
+    elif known is not None and held < known:
+        yield f"{held:,} of {known:,} tasks{words}"

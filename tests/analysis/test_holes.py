@@ -1,0 +1,106 @@
+"""What is missing of a split run is named, and no part of it is empty by mistake."""
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from inspect_ai import Task, eval
+from inspect_ai.log import list_eval_logs, read_eval_log
+
+from inspect_clbench import clbench
+from inspect_clbench.analysis import load_series, report
+from inspect_clbench.errors import ClbenchError
+
+STUDENT, JUDGE = "clbench_demo/student", "clbench_demo/judge"
+
+
+def run_part(
+    folder: Path, limit: int | tuple[int, int] | None = None, **arguments: Any
+) -> None:
+    run_task(clbench(dataset="demo", **arguments), folder, limit=limit)
+
+
+def run_task(task: Task, folder: Path, **options: Any) -> None:
+    (log,) = eval(
+        task,
+        model=STUDENT,
+        model_roles={"grader": JUDGE},
+        log_dir=str(folder),
+        display="none",
+        **options,
+    )
+    assert log.status == "success", log.error
+
+
+def gaps(folder: Path) -> tuple[str, ...]:
+    (series,) = load_series(str(folder))
+    return series.gaps
+
+
+def test_ranges_that_no_part_is_of(tmp_path: Path) -> None:
+    run_part(tmp_path, (4, 9))
+    run_part(tmp_path, (12, 20))
+    assert gaps(tmp_path) == (
+        "13 of 24 tasks (missing: --limit 1-4, --limit 10-12, --limit 21-24)",
+    )
+    run_part(tmp_path, (9, 12))
+    run_part(tmp_path, 4)
+    assert gaps(tmp_path) == ("20 of 24 tasks (missing: --limit 21-24)",)
+    run_part(tmp_path, (20, 1000))
+    assert gaps(tmp_path) == ()
+    (table,) = report(str(tmp_path))
+    assert not any("incomplete" in note for note in table.notes)
+
+
+def test_categories_that_no_part_is_of(tmp_path: Path) -> None:
+    run_part(tmp_path, category=["Domain Knowledge Reasoning", "Procedural Task Execution"])
+    run_part(tmp_path, 2, category="Rule System Application")
+    (gap,) = gaps(tmp_path)
+    assert "(missing: Empirical Discovery & Simulation, --limit 3-" in gap
+    assert gap.endswith(" of Rule System Application)")
+
+
+def test_sub_categories_that_no_part_is_of(tmp_path: Path) -> None:
+    run_part(tmp_path, sub_category=["Finance", "Science"])
+    (gap,) = gaps(tmp_path)
+    assert "Healthcare" in gap
+    assert "Finance" not in gap
+    assert gap.endswith(", 11 more)")
+
+
+def test_samples_chosen_otherwise_have_no_ranges(tmp_path: Path) -> None:
+    task = clbench(dataset="demo")
+    run_task(task, tmp_path, sample_id=[str(task.dataset[i].id) for i in (1, 3)])
+    assert gaps(tmp_path) == ("2 of 24 tasks",)
+
+
+def test_an_estimate_is_not_incomplete(tmp_path: Path) -> None:
+    run_part(tmp_path, contexts=8)
+    assert gaps(tmp_path) == ()
+
+
+@pytest.mark.parametrize("seed", ["abc", 1.5, True, None])
+def test_a_seed_is_a_whole_number(seed: Any) -> None:
+    with pytest.raises(ClbenchError, match=f"seed={seed}: give a whole number"):
+        clbench(dataset="demo", seed=seed)
+
+
+@pytest.mark.long
+def test_the_command_line_counts_from_one(tmp_path: Path) -> None:
+    def run(limit: str) -> str:
+        command = [
+            sys.executable, "-m", "inspect_ai", "eval", "inspect_clbench/clbench",
+            "-T", "dataset=demo", "--model", STUDENT, "--model-role", f"grader={JUDGE}",
+            "--limit", limit, "--log-dir", str(tmp_path), "--display", "plain",
+        ]  # fmt: skip
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+        return " ".join((done.stdout + done.stderr).split())
+
+    assert "Inspect counts --limit from 1" in run("0-12")
+    (info,) = list_eval_logs(str(tmp_path))
+    assert read_eval_log(info, header_only=True).status == "error"
+    run("1-12")
+    run("13-24")
+    assert gaps(tmp_path) == ()
