@@ -11,9 +11,10 @@ QUICK := $(PARALLEL) -m "not long and not browser" --hypothesis-profile few
 
 # What shows whether other versions of Python or of what we depend on will do: the plugin's
 # own path, and a file of tests for each direct dependency.
-ACROSS := $(PARALLEL) tests/judge tests/test_demo.py tests/test_examples.py tests/test_hub.py \
-  tests/test_metrics.py tests/analysis/test_paired.py tests/analysis/test_plots.py \
-  tests/analysis/test_report_golden.py
+ACROSS := $(PARALLEL) --hypothesis-profile few tests/judge tests/test_demo.py \
+  tests/test_examples.py tests/test_metrics.py tests/analysis/test_paired.py \
+  tests/analysis/test_report_golden.py tests/analysis/test_plots.py::test_files_are_what_they_say \
+  tests/test_hub.py::test_the_hub_gives_the_pinned_file_and_then_is_not_needed
 
 # uv is faster than pip; pip knows more ways to reach an index.
 define install

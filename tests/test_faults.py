@@ -136,6 +136,7 @@ class Bench:
             )
 
 
+@pytest.mark.long
 def test_judge_faults_matrix(serve: Serve, tmp_path: Path) -> None:
     faults = TRANSPORT | REPLIES
     bench = Bench(serve, tmp_path, faults)
@@ -202,6 +203,7 @@ def _model_side(call: Call) -> Reply:
     return MODEL_FAULTS[task][0] if task in MODEL_FAULTS else Reply("An answer.")
 
 
+@pytest.mark.long
 def test_model_faults(serve: Serve, tmp_path: Path) -> None:
     serve(_model_side)
     dead = [f"{name}-always" for name in MODEL_TRANSPORT]

@@ -12,6 +12,7 @@ from inspect_ai.log import list_eval_logs, read_eval_log
 from inspect_clbench import clbench
 from inspect_clbench.analysis import load_series, report
 from inspect_clbench.errors import ClbenchError
+from tests.support.builders import row, write_rows
 
 STUDENT, JUDGE = "clbench_demo/student", "clbench_demo/judge"
 
@@ -79,6 +80,13 @@ def test_samples_chosen_otherwise_have_no_ranges(tmp_path: Path) -> None:
 def test_an_estimate_is_not_incomplete(tmp_path: Path) -> None:
     run_part(tmp_path, contexts=8)
     assert gaps(tmp_path) == ()
+
+
+def test_an_estimate_of_a_part_says_so(tmp_path: Path) -> None:
+    rows = [row(f"t{i}", context=f"c{i}") for i in range(4)]
+    task = clbench(dataset=str(write_rows(tmp_path / "rows.jsonl", rows)), contexts=2)
+    run_task(task, tmp_path / "logs")
+    assert gaps(tmp_path / "logs") == ("drawn from 4 of 1,899 tasks only",)
 
 
 @pytest.mark.parametrize("seed", ["abc", 1.5, True, None])
