@@ -47,7 +47,7 @@ def labelled(score: Score, run: int) -> Labelled:
     state = "labelled" if types is not None else score.value
     return Labelled(
         run=run,
-        state=state if state in ("labelled", *get_args(Unlabelled)) else "unlabelled",  # type: ignore[arg-type]  # just checked
+        state=state if state in ("labelled", *get_args(Unlabelled)) else "unlabelled",  # type: ignore[arg-type]  # mypy does not narrow by a tuple of get_args
         types=types or frozenset(),
         rank=str(metadata.get("draw_rank", "")),
         most=most if isinstance(most, int) else None,

@@ -99,6 +99,7 @@ class Tally:
         return self._unnamed[sample_id]
 
     def cells(self, group_key: str, alone: bool) -> Cells:
+        """Those of `cells_of`; they are kept and grow, so they are for reading only."""
         done, cells = self._cells.get((group_key, alone), (0, Counter()))
         new = self._counted[done:]
         groups = [str((s.sample_metadata or {}).get(group_key) or "") for s in new]

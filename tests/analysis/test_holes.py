@@ -10,7 +10,7 @@ from inspect_ai import Task, eval
 from inspect_ai.log import list_eval_logs, read_eval_log
 
 from inspect_clbench import clbench
-from inspect_clbench.analysis import load_series, report
+from inspect_clbench.analysis import export, load_series, report
 from inspect_clbench.errors import ClbenchError
 from tests.support.builders import row, write_rows
 
@@ -77,9 +77,22 @@ def test_samples_chosen_otherwise_have_no_ranges(tmp_path: Path) -> None:
     assert gaps(tmp_path) == ("2 of 24 tasks",)
 
 
-def test_an_estimate_is_not_incomplete(tmp_path: Path) -> None:
-    run_part(tmp_path, contexts=8)
-    assert gaps(tmp_path) == ()
+def test_machines_may_keep_their_copies_in_different_places(tmp_path: Path) -> None:
+    rows = [row(f"t{i}") for i in range(6)]
+    for name, limit in {"a": (0, 2), "b": (3, 5)}.items():
+        dataset = str(write_rows(tmp_path / f"{name}.jsonl", rows))
+        run_task(clbench(dataset=dataset), tmp_path / "logs", limit=limit)
+    (gap,) = gaps(tmp_path / "logs")
+    assert gap == "4 of 1,899 tasks (missing: --limit 3-3, --limit 6-6)"
+
+
+def test_an_estimate_is_not_incomplete_but_for_an_export(tmp_path: Path) -> None:
+    run_part(tmp_path / "logs", contexts=8)
+    assert gaps(tmp_path / "logs") == ()
+    (series,) = load_series(str(tmp_path / "logs"))
+    (exported,) = export([str(tmp_path / "logs")], tmp_path / "out")
+    held = len(series.tasks)
+    assert f"incomplete: drawn for an estimate, {held} of 24 tasks" in exported.notes
 
 
 def test_an_estimate_of_a_part_says_so(tmp_path: Path) -> None:

@@ -196,7 +196,7 @@ def _missing(series: Series) -> Iterator[str]:
     """What a complete set would have and this one has not."""
     yield from (f"incomplete: {gap}" for gap in series.gaps)
     if series.draw:
-        held, known = len(series.tasks), series.taxonomy.tasks
+        held, known = len(series.tasks), series.draw.tasks
         yield f"incomplete: drawn for an estimate, {held:,} of {known:,} tasks"
     expected = {id for log in series.logs for id in log.task_ids} | series.tasks
     for run in sorted({record.run for record in series.records}):

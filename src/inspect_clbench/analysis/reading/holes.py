@@ -7,8 +7,9 @@ from collections.abc import Collection, Iterator, Sequence
 from inspect_clbench.analysis.reading.logs import Log
 from inspect_clbench.taxonomy import Benchmark
 
-# The arguments of a task that choose its samples, or the order that --limit counts in.
-_CHOICE = ("dataset", "category", "sub_category", "contexts", "seed", "cache_order")
+# The arguments of a task that choose what --limit counts, or in which order. Not the
+# dataset: each machine may have its copy in another place.
+_CHOICE = ("category", "sub_category", "cache_order")
 
 _SHOWN = 5
 
@@ -28,7 +29,7 @@ def holes(logs: Sequence[Log], benchmark: Benchmark, found: Collection[str]) -> 
 
 def chosen_from(logs: Sequence[Log]) -> int | None:
     """How many tasks there are, by the parts that say so; none if each is of a choice."""
-    whole = [log for log in logs if not _argument(log, "category", "sub_category", "contexts")]
+    whole = [log for log in logs if not _argument(log, "category", "sub_category")]
     return max((log.header.eval.dataset.samples or 0 for log in whole), default=0) or None
 
 

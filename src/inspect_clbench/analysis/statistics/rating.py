@@ -111,5 +111,5 @@ def _alpha(ratings: Mapping[Ratings, int]) -> float | None:
     for words, count in ratings.items():
         said = [word for word in words if word is not None]
         scores += [SampleScore(score=Score(value=said))] * count
-    value = krippendorff_alpha()(scores)  # type: ignore[arg-type]  # the protocol has a deprecated half
+    value = krippendorff_alpha()(scores)  # type: ignore[arg-type]  # the deprecated half of Metric takes list[Score]
     return float(value)  # type: ignore[arg-type]  # a metric may return mappings, this one does not
