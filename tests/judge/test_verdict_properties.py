@@ -1,7 +1,7 @@
 import json
 from typing import Any
 
-from hypothesis import example, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from inspect_clbench.judge.replies import Failure
@@ -108,6 +108,7 @@ def test_a_verdict_amid_prose_is_recovered_with_the_same_result(
     verdict: dict[str, Any], before: str, after: str
 ) -> None:
     text = json.dumps(verdict)
+    assume(text.count(f'"{SCORE_KEY}": ') == 1)  # a second one, even inside, is ambiguous
     alone = parse_verdict(text)
     amid = parse_verdict(f"{before}{text}{after}")
     assert isinstance(alone, Verdict)
