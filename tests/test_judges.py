@@ -125,7 +125,7 @@ def test_a_panel_decides_by_strict_majority_and_keeps_every_vote(
         ("openai-api/loop/judge2", True, "yyy"),
         ("openai-api/loop/judge3", False, "yny"),
     ]
-    assert (minority.metadata or {})["vote_rationales"] == [
+    assert (minority.metadata or {})["rationales"] == [
         "Two is missing.", "All met.", "Two is missing.",
     ]  # fmt: skip
     for words in ("judge1", "judge2", "judge3", "All met", "Two is missing"):

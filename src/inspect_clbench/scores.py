@@ -83,14 +83,13 @@ def judged_score(
         verdict_source=first.source if first else "",
         judge_error="; ".join(errors),
         inconsistent=any(v.inconsistent for v in verdicts),
-        grading_rationale=first.rationale if first else "",
+        # A list, one text per judge: Inspect takes long lists out of a log's summaries
+        # at once, where a long text costs it more than our own work on a sample.
+        rationales=[j.verdict.rationale if j.verdict else "" for j in judgements],
         requirement_status=list(first.requirement_status) if first else [],
     )
     if len(judgements) > 1:
         metadata["votes"] = [_vote(j) for j in judgements]
-        metadata["vote_rationales"] = [
-            j.verdict.rationale if j.verdict else "" for j in judgements
-        ]
     return Score(
         value=value,
         answer=_short_answer(met, total, undecided),
@@ -106,11 +105,13 @@ def rationale_of(metadata: Mapping[str, Any]) -> str:
     Args:
         metadata: That of a score made here.
     """
-    votes, texts = metadata.get("votes"), metadata.get("vote_rationales")
-    if isinstance(votes, list) and isinstance(texts, list) and len(votes) == len(texts):
+    votes, texts = metadata.get("votes"), metadata.get("rationales")
+    if not isinstance(texts, list):
+        return ""
+    if isinstance(votes, list) and len(votes) == len(texts):
         pairs = zip(votes, texts, strict=True)
-        return "\n\n".join(str(text) for vote, text in pairs if vote.get("solved") is False)
-    return str(metadata.get("grading_rationale") or "")
+        texts = [text for vote, text in pairs if vote.get("solved") is False]
+    return "\n\n".join(map(str, texts))
 
 
 def _short_answer(met: int | None, total: int, undecided: bool) -> str:

@@ -19,8 +19,9 @@ from inspect_clbench.judge.grading import Asked, Judgement
 # Everything that can start or end a construct of Markdown, math or a bare link. Not
 # among them are <, > and &: the viewer writes them as entities before it reads the
 # Markdown, and a backslash before an entity makes it literal. An entity ends at its
-# semicolon; what a bracket could open is cut off by an invisible joiner.
-_BEFORE_SPECIAL = re.compile(r"(?=[\\`*_{}\])#+\-.!|~^$=:;/@])")
+# semicolon; what a bracket could open is cut off by an invisible joiner. The
+# backslash comes first: those that are put before the others need none.
+_SPECIAL = r"\`*_{}])#+-.!|~^$=:;/@"
 _OPENING = re.compile(r"<(?=[A-Za-z/!?])|^(?=>)", re.MULTILINE)
 _JOINER = "\u2060"
 # Characters that hide, reorder or cut text.
@@ -46,7 +47,9 @@ def _escape_lines(texts: Sequence[str]) -> list[str]:
     joined = "\n".join(lines)
     if "<" in joined or ">" in joined:
         joined = _OPENING.sub(rf"\g<0>{_JOINER}", joined)
-    return _BEFORE_SPECIAL.sub(r"\\", joined).split("\n")
+    for mark in _SPECIAL:
+        joined = joined.replace(mark, "\\" + mark)
+    return joined.split("\n")
 
 
 def rubric_summary(met: int | None, total: int, solved: bool) -> str:
@@ -152,8 +155,7 @@ def viewer_config() -> ViewerConfig:
                     MetadataField(key="judge_error", label="Judge error", collapsed=True),
                 ],
                 exclude_fields=[
-                    MetadataField(key=key)
-                    for key in ("grading_rationale", "requirement_status", "vote_rationales")
+                    MetadataField(key=key) for key in ("rationales", "requirement_status")
                 ],
             ),
             "error_types*": ScannerResultView(

@@ -90,9 +90,8 @@ def test_a_panels_row_holds_the_majority(value: str, rationale: str, score: int)
     ]
     metadata = {
         "votes": votes,
-        "vote_rationales": ["a says no", "b says yes", "c joins them"],
+        "rationales": ["a says no", "b says yes", "c joins them"],
         "status": "yny",
-        "grading_rationale": "a says no",
         "requirement_status": ["no"],
     }
     assert grading(Score(value=value, metadata=metadata)) == {

@@ -3,6 +3,7 @@
 import math
 import re
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from inspect_clbench.judge.replies import (
@@ -45,7 +46,7 @@ class Verdict:
 
     source: Source
 
-    @property
+    @cached_property
     def status(self) -> str:
         """One letter per entry of the status list: y, n, or ? for neither."""
         return "".join(_status_letter(entry) for entry in self.requirement_status)

@@ -158,10 +158,7 @@ def _verdict_cells(record: LocatedRecord, sample: EvalSample) -> dict[str, str]:
     numbered = list(zip(rubrics, letters, strict=True))
     words = {"y": "met", "n": "NOT MET"}
     metadata = _metadata(sample, record.scorer)
-    texts = metadata.get("vote_rationales")
-    rationale = metadata.get("grading_rationale", "")
-    if isinstance(texts, list):
-        rationale = "\n\n".join(str(text) for text in texts)
+    texts = metadata.get("rationales")
     return {
         SOLVED: _YES_NO[record.solved],
         STATUS: " ".join(f"{number}{letter}" for (number, _), letter in numbered),
@@ -169,7 +166,7 @@ def _verdict_cells(record: LocatedRecord, sample: EvalSample) -> dict[str, str]:
             f"{number}. [{words.get(letter, '?')}] {text}"
             for (number, text), letter in numbered
         ),
-        "rationale": str(rationale),
+        "rationale": "\n\n".join(map(str, texts)) if isinstance(texts, list) else "",
     }
 
 

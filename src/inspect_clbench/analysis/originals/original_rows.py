@@ -91,10 +91,10 @@ def grading(score: Score) -> dict[str, Any]:
         lead = LEFT_UNSCORED if score.value == NOANSWER else NO_VERDICT
         rationale, status = lead + str(told.get("judge_error", "")), []
     elif votes := told.get("votes"):
-        rationale = _rationale_of_majority(votes, told.get("vote_rationales", []), solved)
+        rationale = _rationale_of_majority(votes, told.get("rationales", []), solved)
         status = ["yes" if letter == "y" else "no" for letter in told.get("status", "")]
     else:
-        rationale = told.get("grading_rationale", "")
+        rationale = "".join(told.get("rationales", []))
         status = told.get("requirement_status", [])
     return {"grading_rationale": rationale, "requirement_status": status, "score": int(solved)}
 

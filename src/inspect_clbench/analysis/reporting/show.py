@@ -113,14 +113,15 @@ def _verdicts(log: Log, sample: EvalSample) -> Iterator[ShownVerdict]:
 
 
 def _rationales(record: Record, metadata: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    texts = metadata.get("vote_rationales")
-    votes = metadata.get("votes")
-    if isinstance(texts, list) and isinstance(votes, list) and len(texts) == len(votes):
+    texts, votes = metadata.get("rationales"), metadata.get("votes")
+    if not isinstance(texts, list):
+        return
+    if isinstance(votes, list) and len(texts) == len(votes):
         for vote, text in zip(votes, texts, strict=True):
             word = {True: "solved", False: "not solved"}.get(vote.get("solved"), "no verdict")
             yield f"{vote.get('judge')}: {word}", str(text)
-    elif metadata.get("grading_rationale"):
-        yield record.judge, str(metadata["grading_rationale"])
+    elif text := "\n\n".join(map(str, texts)):
+        yield record.judge, text
 
 
 def task_text(verdicts: Sequence[ShownVerdict], full: bool = False) -> str:
