@@ -9,10 +9,7 @@ from typing import Any
 from inspect_ai.dataset import Sample
 from inspect_ai.log import EvalSpec
 from inspect_ai.model import ModelOutput
-from inspect_ai.scorer import SampleScore
 from inspect_ai.solver import Generate, Solver, TaskState, solver
-from inspect_ai.util import EarlyStop, EarlyStopping
-from pydantic import JsonValue
 
 from inspect_clbench.errors import ClbenchError
 from inspect_clbench.row_files import file_records, model_name_of
@@ -60,32 +57,14 @@ def replay(files: str | list[str], model_name: str | None = None) -> Solver:
     return solve
 
 
-class ReplayCheck:
-    """Compares replayed files with the run they are for, before its first sample.
+def check_replay(task: EvalSpec, samples: Sequence[Sample], epochs: int) -> None:
+    """Compare replayed files with the run they are for, if this is such a run.
 
-    Inspect tells a solver neither the epochs nor the tasks of its run. It tells the
-    task's early-stopping manager, just before anything runs.
+    Inspect tells a solver neither the epochs nor the tasks of its run.
     """
-
-    def __init__(self, manager: EarlyStopping) -> None:
-        self._manager = manager
-
-    async def start_task(self, task: EvalSpec, samples: list[Sample], epochs: int) -> str:
-        if task.solver == NAME:
-            paths = replayed_files((task.solver_args or {})["files"])
-            _check(paths, {str(sample.id) for sample in samples}, epochs)
-        return await self._manager.start_task(task, samples, epochs)
-
-    async def schedule_sample(self, id: str | int, epoch: int) -> EarlyStop | None:
-        return await self._manager.schedule_sample(id, epoch)
-
-    async def complete_sample(
-        self, id: str | int, epoch: int, scores: dict[str, SampleScore]
-    ) -> None:
-        await self._manager.complete_sample(id, epoch, scores)
-
-    async def complete_task(self) -> dict[str, JsonValue]:
-        return await self._manager.complete_task()
+    if task.solver == NAME:
+        paths = replayed_files((task.solver_args or {})["files"])
+        _check(paths, {str(sample.id) for sample in samples}, epochs)
 
 
 def replayed_files(files: Any) -> list[str]:

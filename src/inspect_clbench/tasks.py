@@ -6,12 +6,11 @@ from inspect_ai.solver import generate
 
 from inspect_clbench.dataset import DEMO, draw_samples, in_cache_order, load_samples
 from inspect_clbench.judge.prompt import load_judge_prompt
-from inspect_clbench.replay import ReplayCheck
 from inspect_clbench.scorers.graders import MODEL_LIMITS
-from inspect_clbench.scorers.judge_watch import JudgeWatch
 from inspect_clbench.scorers.rubric_judge import JudgeFailure, rubric_judge
 from inspect_clbench.taxonomy import CLBENCH, CLBENCH_LIFE, Benchmark
 from inspect_clbench.viewer import viewer_config
+from inspect_clbench.whole_run import WholeRun
 
 # Counts comparability: it changes when the same answers could get another score.
 VERSION = 1
@@ -124,7 +123,7 @@ def _benchmark_task(
         # One failed generation must not end a run of hours: the sample is marked and
         # `inspect eval-retry` completes it.
         continue_on_fail=True,
-        early_stopping=ReplayCheck(JudgeWatch()),
+        early_stopping=WholeRun(),
         headline_metric=HeadlineMetric(scorer="rubric_judge", metric="solving_rate"),
         viewer=viewer_config(),
         version=VERSION,

@@ -1,15 +1,11 @@
 """The watch that stops a run whose judge cannot work."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextvars import ContextVar
 from logging import getLogger
 from typing import Any
 
-from inspect_ai.dataset import Sample
-from inspect_ai.log import EvalSpec
 from inspect_ai.scorer import SampleScore
-from inspect_ai.util import EarlyStop
-from pydantic import JsonValue
 from rich.text import Text
 
 from inspect_clbench.errors import ClbenchError
@@ -28,8 +24,8 @@ _LOUD_SHARE = 0.02
 class JudgeWatch:
     """Stops a run whose judge cannot work, before its failures pass for wrong answers.
 
-    As an early-stopping manager Inspect calls it before the first sample, before
-    and after each sample, and at the end. The scorer tells it how judging went.
+    The run asks it before the first sample and before each one, and tells it of those
+    that are done; the scorer tells it how judging went.
     """
 
     def __init__(self) -> None:
@@ -38,27 +34,17 @@ class JudgeWatch:
         self._rows = 0
         self._failed_rows = 0
 
-    async def start_task(self, task: EvalSpec, samples: list[Sample], epochs: int) -> str:
+    async def start(self) -> None:
+        """Ask each judge something small; raises if one cannot work at all."""
         _current.set(self)
-        if not samples:
-            raise ClbenchError(
-                "No sample was chosen for this run. Inspect counts --limit from 1: the first "
-                "500 samples are --limit 1-500, the next ones --limit 501-1000."
-            )
         check_batch()
         for judge in _resolved_graders():
             if failure := await probe(judge):
                 raise _unavailable(judge.name, str(failure))
             self._worked.add(judge.name)
-        return "judge_watch"
 
-    async def schedule_sample(self, id: str | int, epoch: int) -> EarlyStop | None:
-        self._raise_if_gone()
-        return None
-
-    async def complete_sample(
-        self, id: str | int, epoch: int, scores: dict[str, SampleScore]
-    ) -> None:
+    def count(self, scores: Mapping[str, SampleScore]) -> None:
+        """Take note of the scores of a row that is done."""
         self._rows += 1
         self._failed_rows += any(
             s.score.reason == "grader_failed"
@@ -66,8 +52,9 @@ class JudgeWatch:
             if s.scorer == "rubric_judge"  # error types without a label are no verdicts
         )
 
-    async def complete_task(self) -> dict[str, JsonValue]:
-        self._raise_if_gone()
+    def end(self) -> None:
+        """Warn of a run in which many rows have no verdict."""
+        self.check()
         if self._failed_rows > _LOUD_SHARE * self._rows:
             logger.warning(
                 "JUDGE FAILURES: %d of %d rows (%.1f %%) have no verdict. They count as "
@@ -78,7 +65,6 @@ class JudgeWatch:
                 self._rows,
                 100 * self._failed_rows / self._rows,
             )
-        return {}
 
     def report(self, asked: Sequence[Asked[Any]]) -> None:
         """Take note of how judges did on a row; raises once one is gone for good."""
@@ -93,7 +79,8 @@ class JudgeWatch:
                 self._worked.add(one.judge)
                 self._permanent[one.judge] = 0
 
-    def _raise_if_gone(self) -> None:
+    def check(self) -> None:
+        """Raises if a judge is gone."""
         for judge, failures in self._permanent.items():
             if failures >= _FAILURES_TO_STOP:
                 raise _unavailable(judge, "it failed for the same reason again and again")

@@ -1,0 +1,41 @@
+"""What a task does around its samples: nothing of it is left when the run is done."""
+
+import gc
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.support.builders import row, run_eval, verdict, write_rows
+from tests.support.server import Call, LoopbackServer, Reply, Script
+
+Serve = Callable[[Script], LoopbackServer]
+
+
+def test_what_is_loaded_is_no_garbage_while_samples_run(serve: Serve, tmp_path: Path) -> None:
+    before = gc.get_freeze_count()
+    frozen: dict[str, int] = {}
+
+    def script(call: Call) -> Reply:
+        frozen[call.model] = gc.get_freeze_count()
+        return Reply(verdict(1)) if call.model == "judge" else Reply("An answer.")
+
+    serve(script)
+    log = run_eval(write_rows(tmp_path / "rows.jsonl", [row("one"), row("two")]), tmp_path)
+    assert log.status == "success"
+    assert frozen["student"] > before + 10_000
+    assert frozen["judge"] > before + 10_000
+    assert gc.get_freeze_count() == before
+
+
+@pytest.mark.parametrize("status", [401, 404])
+def test_a_run_that_is_refused_leaves_no_trace(
+    serve: Serve, tmp_path: Path, status: int
+) -> None:
+    before = gc.get_freeze_count()
+    serve(lambda call: Reply(status=status) if call.model == "judge" else Reply("An answer."))
+    log = run_eval(write_rows(tmp_path / "rows.jsonl", [row("one")]), tmp_path)
+    assert log.status == "error"
+    assert log.error is not None
+    assert "The judge cannot work" in log.error.message
+    assert gc.get_freeze_count() == before
