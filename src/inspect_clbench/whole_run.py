@@ -32,8 +32,8 @@ class WholeRun:
         check_replay(task, samples, epochs)
         await self._watch.start()
         # Python looks through everything that is loaded for garbage again and again, for
-        # half a second each time in which no answer is received. What is there before
-        # the first sample stays for the run, so it is left out until the run is done.
+        # some tenths of a second each time in which no reply is received. What is there
+        # before the first sample stays for the run, so it is left out until its end.
         gc.collect()
         gc.freeze()
         return "clbench"
