@@ -12,6 +12,9 @@ from inspect_clbench.errors import ClbenchError
 from inspect_clbench.replay import check_replay
 from inspect_clbench.scorers.judge_watch import JudgeWatch
 
+# Python's own 700 are reached more than once in each sample.
+_OBJECTS_BETWEEN_PASSES = 10_000
+
 
 class WholeRun:
     """Refuses a run that could not succeed, and stops one whose judge is gone.
@@ -22,6 +25,7 @@ class WholeRun:
 
     def __init__(self) -> None:
         self._watch = JudgeWatch()
+        self._usual_threshold: tuple[int, int, int] | None = None
 
     async def start_task(self, task: EvalSpec, samples: list[Sample], epochs: int) -> str:
         if not samples:
@@ -31,11 +35,7 @@ class WholeRun:
             )
         check_replay(task, samples, epochs)
         await self._watch.start()
-        # Python looks through everything that is loaded for garbage again and again, for
-        # some tenths of a second each time in which no reply is received. What is there
-        # before the first sample stays for the run, so it is left out until its end.
-        gc.collect(1)  # the young garbage; a full pass would take its time here too
-        gc.freeze()
+        self._spare_garbage_collection()
         return "clbench"
 
     async def schedule_sample(self, id: str | int, epoch: int) -> EarlyStop | None:
@@ -49,5 +49,21 @@ class WholeRun:
 
     async def complete_task(self) -> dict[str, JsonValue]:
         gc.unfreeze()
+        if self._usual_threshold:
+            gc.set_threshold(*self._usual_threshold)
+            self._usual_threshold = None
         self._watch.end()
         return {}
+
+    def _spare_garbage_collection(self) -> None:
+        """Have Python look for garbage less often, and not in what stays for the run.
+
+        It takes a seventh of the CPU otherwise, and a pass through everything that is
+        loaded takes some tenths of a second in which no reply is received.
+        """
+        gc.collect(1)  # the young garbage; a full pass would take its time here too
+        gc.freeze()
+        usual = gc.get_threshold()
+        if 0 < usual[0] < _OBJECTS_BETWEEN_PASSES:  # 0: the user turned it off
+            gc.set_threshold(_OBJECTS_BETWEEN_PASSES, *usual[1:])
+            self._usual_threshold = usual
