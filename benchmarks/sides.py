@@ -102,7 +102,6 @@ def run_whole(side: str, dataset: str) -> dict[str, Any]:
     task = task_of(side, dataset)
     run_eval(task, limit=20)  # what Python and Inspect do the first time does not count
     if side == "spared":
-        gc.collect(1)
         gc.freeze()
         gc.set_threshold(10_000, *gc.get_threshold()[1:])
     cpu = time.process_time()

@@ -124,13 +124,17 @@ def test_the_figures_of_the_cache_order_are_those_of_its_receipt() -> None:
 def test_the_figures_of_the_overhead_are_those_of_its_receipt() -> None:
     receipt = (ROOT / "benchmarks" / "results" / "overhead.txt").read_text("utf-8")
     rows = re.findall(
-        r"^\S.*? {2,}([\d.]+) +([\d.]+) +([\d.]+)(?: +[\d.]+)?$", receipt, re.MULTILINE
+        r"^ *\S.*? {2,}([\d.]+) +([\d.]+) +([\d.]+)(?: +[\d.]+)?$", receipt, re.MULTILINE
     )
     text = " ".join(README.split("**What it costs beside Inspect.**")[1].split())
-    assert len(rows) == 8
-    for ours, bare, ratio in rows[:6]:
+    assert len(rows) == 9
+    errors = re.findall(r", (± [\d.]+) ", receipt)
+    assert len(errors) == 3
+    for (ours, bare, ratio), error in zip(rows[:2], errors, strict=False):
+        assert f"| {ours} | {bare} | {ratio} {error} |" in text
+    for ours, bare, ratio in rows[2:7]:
         assert f"| {ours} | {bare} | {ratio} |" in text
-    full, live = rows[6][2], rows[7][2]
+    full, live = rows[7][2], rows[8][2]
     assert f"took {full} of the ideal time" in text
     assert f"costs {live} times the CPU" in text
     again, first = re.findall(r"5,697 scores, \w+ new +([\d.]+)", receipt)

@@ -61,7 +61,6 @@ class WholeRun:
         It takes a seventh of the CPU otherwise, and a pass through everything that is
         loaded takes some tenths of a second in which no reply is received.
         """
-        gc.collect(1)  # the young garbage; a full pass would take its time here too
         gc.freeze()
         usual = gc.get_threshold()
         if 0 < usual[0] < _OBJECTS_BETWEEN_PASSES:  # 0: the user turned it off
