@@ -1,7 +1,7 @@
 """What a task does around its samples: nothing of it is left when the run is done."""
 
 import gc
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -10,6 +10,16 @@ from tests.support.builders import row, run_eval, verdict, write_rows
 from tests.support.server import Call, LoopbackServer, Reply, Script
 
 Serve = Callable[[Script], LoopbackServer]
+
+
+@pytest.fixture(autouse=True)
+def as_python_starts() -> Iterator[None]:
+    """A run of another test that was stopped may have left its settings behind."""
+    gc.unfreeze()
+    found = gc.get_threshold()
+    gc.set_threshold(700, 10, 10)
+    yield
+    gc.set_threshold(*found)
 
 
 def test_what_is_loaded_is_no_garbage_while_samples_run(serve: Serve, tmp_path: Path) -> None:
