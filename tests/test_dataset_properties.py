@@ -1,4 +1,5 @@
 import json
+import re
 from typing import Any
 
 import fsspec
@@ -8,6 +9,7 @@ from hypothesis import strategies as st
 
 from inspect_clbench.dataset import load_samples
 from inspect_clbench.errors import ClbenchError
+from inspect_clbench.row_files import parsed_json
 from inspect_clbench.taxonomy import CLBENCH
 from tests.support.rows import packed, row
 
@@ -100,3 +102,31 @@ def test_no_file_is_read_with_any_other_error(content: bytes, ending: str) -> No
     with pytest.raises(ClbenchError) as error:
         load_samples(source)
     assert source in str(error.value)
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+)
+PIECES = [
+    *(b"{ } [ ] : , 1 - 0 .5 e9 E+400 NaN -Infinity true null".split()), b'"', b'"a"', b'"a":',
+    b"\\u0000", b"\\ud83d", b"\\ude00", b"\\n", b" ", b"\t", b"\r", b"\x00", b"\x0b",
+    b"\xc3\xa9", b"\xed\xa0\x80", b"\xef\xbb\xbf", b"\xc2\xa0", b"9" * 5000,
+]  # fmt: skip
+
+
+@given(
+    st.lists(st.sampled_from(PIECES), max_size=12).map(b"".join)
+    | VALUES.map(lambda value: json.dumps(value).encode())
+    | VALUES.map(
+        lambda value: json.dumps(value, ensure_ascii=False).encode("utf-8", "surrogatepass")
+    )
+)
+def test_a_line_is_read_as_json_loads_would(line: bytes) -> None:
+    try:
+        expected = repr(json.loads(line))
+    except ValueError as ex:
+        with pytest.raises(ValueError, match=re.escape(str(ex))):
+            parsed_json(line)
+    else:
+        assert repr(parsed_json(line)) == expected
