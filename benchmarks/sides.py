@@ -2,18 +2,21 @@
 
     python -m benchmarks.sides DATASET PART
 
-A part is a side (`ours`, `bare`, `wall`) for what happens once in a run; a side with `whole`
-behind it (`ours`, `bare`, `spared`, `live`) for the CPU of a run of the whole file; or `metrics`.
+A part is a side, of which the whole file is run (`ours`, `bare`; `spared`, the bare one with
+the garbage collector spared; `live`, ours with Inspect's live log; `wall`, ours with many
+connections), or `metrics`. The package is imported where a side first needs it, because its
+import is a part of what it costs.
 """
 
 import gc
 import json
-import re
 import statistics
 import sys
 import tempfile
 import time
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from inspect_ai import Task, eval
@@ -26,15 +29,7 @@ from inspect_ai.model import (
 )
 from inspect_ai.scorer import CORRECT, SampleScore, Score, Scorer, Target, scorer
 from inspect_ai.solver import TaskState, generate
-from tests.support.builders import SUB_CATEGORIES, sample_score, verdict
-from tests.support.server import Call, Reply
 
-from inspect_clbench.judge.prompt import load_judge_prompt
-from inspect_clbench.metrics import clbench_metrics
-from inspect_clbench.panel_metrics import judge_agreement
-from inspect_clbench.tasks import clbench
-
-BLOCK = 500
 LATENCY, CONNECTIONS = 8.0, 100
 
 _MESSAGE: dict[str, Any] = {
@@ -42,31 +37,34 @@ _MESSAGE: dict[str, Any] = {
     "user": ChatMessageUser,
     "assistant": ChatMessageAssistant,
 }
+_PROMPT = Path(__file__).parents[1] / "src" / "inspect_clbench" / "judge" / "builtin.txt"
 
 
-_ANSWER = "An answer of some length, with words of many kinds in it. " * 70
-_RATIONALE = "Requirement 1 is met: the answer says so in so many words. " * 8
-_RUBRIC = re.compile(r"^\d+\. ", re.MULTILINE)
-
-
-def script(call: Call) -> Reply:
-    if call.model == "student":
-        return Reply(_ANSWER)
-    rubrics = len(_RUBRIC.findall(call.prompt))
-    return Reply(verdict(0, ["yes"] * (rubrics - 1) + ["no"], _RATIONALE))
+def import_side(side: str) -> None:
+    """Import what a side's task needs beside Inspect."""
+    if side in ("bare", "spared"):
+        # Inspect imports each plugin that is installed, which a bare task does not need.
+        sys.modules["inspect_clbench._registry"] = ModuleType("none")
+    else:
+        import_module("inspect_clbench.tasks")
 
 
 def task_of(side: str, dataset: str) -> Task:
     """Our task, or the bare one."""
-    if side in ("ours", "live", "wall"):
+    if side not in ("bare", "spared"):
+        from inspect_clbench.tasks import clbench
+
         return clbench(dataset=dataset)
 
     @scorer(metrics=[])
     def trivial() -> Scorer:
-        template = load_judge_prompt("builtin")
+        template = _PROMPT.read_text("utf-8")
 
         async def score(state: TaskState, target: Target) -> Score:
-            prompt = template.render(state.metadata["rubrics"], state.output.completion)
+            rubrics = enumerate(state.metadata["rubrics"], start=1)
+            lines = "\n".join(f"{number}. {rubric}" for number, rubric in rubrics)
+            prompt = template.replace("{rubrics_text}", lines)
+            prompt = prompt.replace("{model_output}", state.output.completion)
             await get_model(role="grader", required=True).generate(prompt)
             return Score(value=CORRECT)
 
@@ -82,49 +80,33 @@ def task_of(side: str, dataset: str) -> Task:
     return Task(dataset=json_dataset(dataset, sample), solver=generate(), scorer=trivial())
 
 
-def run_once(side: str, dataset: str) -> dict[str, Any]:
-    """What happens once in a run, measured in this process."""
-    started, cpu = time.monotonic(), time.process_time()
+def run(side: str, dataset: str) -> dict[str, Any]:
+    """A run of the whole file in this process, from the import to the end."""
+    figures: dict[str, Any] = {"started": time.monotonic()}
+    import_side(side)
+    cpu = time.process_time()
     task = task_of(side, dataset)
-    figures = {
-        "started": started,
-        "loading": time.process_time() - cpu,
-        "held": _peak_memory(),
-    }
-    if side == "wall":
-        run_eval(task, connections=CONNECTIONS)
-        return {**figures, "ended": time.monotonic()}
-    return {**figures, "log": run_eval(task, BLOCK) / BLOCK, "memory": _peak_memory()}
-
-
-def run_whole(side: str, dataset: str) -> dict[str, Any]:
-    """CPU milliseconds per sample of a run of the whole file, measured in this process."""
-    task = task_of(side, dataset)
-    run_eval(task, limit=20)  # what Python and Inspect do the first time does not count
+    figures |= {"loading": time.process_time() - cpu, "held": _peak_memory()}
     if side == "spared":
         gc.freeze()
         gc.set_threshold(10_000, *gc.get_threshold()[1:])
     cpu = time.process_time()
-    run_eval(task, live=side == "live")
-    return {"cpu": 1000 * (time.process_time() - cpu) / len(task.dataset)}
+    figures["log"] = _eval(task, side) / 1024 / len(task.dataset)
+    figures["cpu"] = 1000 * (time.process_time() - cpu) / len(task.dataset)
+    return {**figures, "ended": time.monotonic(), "memory": _peak_memory()}
 
 
-def run_eval(
-    task: Task,
-    limit: int | None = None,
-    connections: int = 50,
-    live: bool = False,
-) -> int:
-    """One eval against the loopback server; the size of its log in bytes."""
+def _eval(task: Task, side: str) -> int:
+    """Run a task against the loopback server; the size of its log in bytes."""
+    connections = CONNECTIONS if side == "wall" else 50
     with tempfile.TemporaryDirectory() as folder:
         (log,) = eval(
             task,
-            model="openai-api/loop/student",
+            model=f"openai-api/loop/{side}",  # the server tells by it who asks
             model_roles={"grader": "openai-api/loop/judge"},
-            limit=limit,
             max_connections=connections,
             max_samples=2 * connections,  # while one is judged the next is answered
-            log_realtime=live,
+            log_realtime=side == "live",
             log_dir=folder,
             display="none",
         )
@@ -140,6 +122,10 @@ def _peak_memory() -> float:
 
 def live_metrics() -> dict[str, float]:
     """Milliseconds for all metrics at the scores of a full run of three epochs."""
+    from tests.support.builders import SUB_CATEGORIES, sample_score
+
+    from inspect_clbench.metrics import clbench_metrics
+    from inspect_clbench.panel_metrics import judge_agreement
 
     def score_of(i: int) -> SampleScore:
         return sample_score(
@@ -170,12 +156,8 @@ def live_metrics() -> dict[str, float]:
 
 
 def main() -> None:
-    dataset, part, *whole = sys.argv[1:]
-    if part == "metrics":
-        found: dict[str, Any] = live_metrics()
-    else:
-        found = run_whole(part, dataset) if whole else run_once(part, dataset)
-    print(json.dumps(found))
+    dataset, part = sys.argv[1:]
+    print(json.dumps(live_metrics() if part == "metrics" else run(part, dataset)))
 
 
 if __name__ == "__main__":
