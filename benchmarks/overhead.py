@@ -8,8 +8,8 @@ of which the last is not met, and a rationale of 500 characters.
 
 - Both sides run the whole file at the same moment, each in a new process, so that a slow
   minute of the machine slows both. Each figure is the mean of all such pairs, with the
-  standard error of the ratio. The time to the first request begins where Inspect is
-  imported and our package is not yet.
+  standard error of the ratio. The time to the first request begins when Inspect has been
+  imported and our package has not.
 - Our task has Python look for garbage less often; "both spared" shows what is left where
   the bare one does so too, which is our own work and what Inspect does with our scores.
 - Ours alone: a full run at 8 s latency against the ideal, what Inspect's live log costs
@@ -62,7 +62,11 @@ def measured(dataset: str, *parts: str) -> list[Figures]:
             )
             for part in parts
         ]  # fmt: skip
-        found = [_found(process) for process in processes]
+        try:
+            found = [_found(process) for process in processes]
+        finally:
+            for process in processes:
+                process.kill()  # the other one, where one has failed
         for part, figures in zip(parts, found, strict=True):
             calls = zip(server.times, server.calls, strict=True)
             if moments := [moment for moment, call in calls if call.model == part]:

@@ -4,7 +4,7 @@ from typing import Any
 
 import fsspec
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from inspect_clbench.dataset import load_samples
@@ -122,6 +122,8 @@ PIECES = [
         lambda value: json.dumps(value, ensure_ascii=False).encode("utf-8", "surrogatepass")
     )
 )
+@example(b"[" * 500 + b"]" * 500)  # deeper than pydantic's parser goes
+@example(b'"half \\ud83d"')
 def test_a_line_is_read_as_json_loads_would(line: bytes) -> None:
     try:
         expected = repr(json.loads(line))

@@ -58,8 +58,8 @@ class WholeRun:
     def _spare_garbage_collection(self) -> None:
         """Have Python look for garbage less often, and not in what stays for the run.
 
-        It takes a seventh of the CPU otherwise, and a pass through everything that is
-        loaded takes some tenths of a second in which no reply is received.
+        It takes about an eighth of the CPU otherwise, and while it goes through everything
+        that is loaded no reply is received.
         """
         gc.freeze()
         usual = gc.get_threshold()
