@@ -11,6 +11,7 @@ from inspect_clbench.taxonomy import Benchmark
 
 _FULL_HASH = 40
 _COMMIT = re.compile(rf"[0-9a-f]{{{_FULL_HASH}}}")
+_A_FILE = "-T dataset=path/to/file.jsonl (to clbench: --dataset path/to/file.jsonl)"
 
 
 def hub_rows(benchmark: Benchmark) -> Iterator[Any]:
@@ -28,7 +29,7 @@ def hub_rows(benchmark: Benchmark) -> Iterator[Any]:
         raise ClbenchError(
             f"{benchmark.hub_id}: the hub cannot be reached, and what was downloaded earlier "
             f"is of revision {', '.join(sorted(commits))}, not of {benchmark.revision}. "
-            "Connect once, or give the path of a file: -T dataset=path/to/file.jsonl"
+            f"Connect once, or give the path of a file: {_A_FILE}"
         )
     return iter(rows)
 
@@ -60,7 +61,7 @@ def hub_file(benchmark: Benchmark) -> str:
         f"{benchmark.hub_id}: at revision {revision or 'main'} the hub has "
         f"{names or 'no .jsonl file'}, not the rows that this version was made for (sha256 "
         f"{benchmark.sha256[:12]}…). To use what is there all the same, download it and "
-        "give its path: -T dataset=path/to/file.jsonl"
+        f"give its path: {_A_FILE}"
     )
 
 
@@ -69,8 +70,7 @@ def _not_loaded(benchmark: Benchmark, ex: Exception) -> ClbenchError:
     return ClbenchError(
         f"{benchmark.hub_id}: the dataset could not be loaded from the hub "
         f"({type(ex).__name__}: {reason}). Check the connection, or download the file "
-        f"elsewhere (revision {benchmark.revision}) and give its path: "
-        "-T dataset=path/to/file.jsonl"
+        f"elsewhere (revision {benchmark.revision}) and give its path: {_A_FILE}"
     )
 
 

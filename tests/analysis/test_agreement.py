@@ -48,6 +48,9 @@ class Logs:
     other: str
     """Another student's answers before strict and mild."""
 
+    alone: str
+    """The same answers before strict."""
+
     appended: str
     """Strict, then mild and strict again by `inspect score`."""
 
@@ -71,6 +74,7 @@ def logs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Logs]:
             duo=run("duo", "student", ["strict", "mild"]),
             trio=run("trio", "student", ["strict", "mild", "third"]),
             other=run("other", "another", ["strict", "mild"]),
+            alone=run("alone", "student", ["strict"]),
             appended=run("appended", "student", ["strict"]),
         )
 
@@ -147,6 +151,14 @@ def test_two_logs_of_the_same_text(logs: Logs) -> None:
     found = agreement([logs.duo, logs.trio])
     assert names(found) == ["strict", "mild", "strict (again 1)", "mild (again 1)", "third"]
     assert [one.share for one in found.steadiness] == [0, 0]
+
+
+def test_a_judge_that_failed_in_a_log_of_its_own_is_counted(logs: Logs) -> None:
+    found = agreement([logs.alone, logs.appended])
+    assert names(found) == ["strict", "strict (again 1)", "mild", "strict (again 2)"]
+    assert [len(judge.failed) for judge in found.judges] == [1, 1, 0, 1]
+    assert "verdicts that a judge was asked for and failed to give (3)" in notes(found)
+    assert "log has" not in notes(found)
 
 
 def test_a_log_and_its_copy_with_one_more_score(logs: Logs, tmp_path: Path) -> None:

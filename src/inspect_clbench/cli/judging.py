@@ -152,6 +152,6 @@ def regrade_command(
         typer.echo(
             f"clbench: the log's error types are from before: {done.labelled_before} rows count "
             "there as without a verdict. Label it again: inspect score LOG --scorer "
-            "inspect_clbench/error_types --action append",
+            "inspect_clbench/error_types --action append --overwrite",
             err=True,
         )

@@ -46,13 +46,12 @@ def join(first: Judged, second: Judged) -> Joined:
 
 def _by_uuid(first: Judged, second: Judged) -> dict[Answer, Answer]:
     """The second log's answers to those of the first; none if no uuid is shared."""
-    with_verdict = first.answers
-    judged_there = second.answers
+    judged_here, judged_there = first.answers, second.answers
     return {
         second.uuids[uuid]: answer
         for uuid, answer in first.uuids.items()
         if uuid in second.uuids
-        if answer in with_verdict and second.uuids[uuid] in judged_there
+        if answer in judged_here and second.uuids[uuid] in judged_there
     }
 
 
@@ -82,7 +81,8 @@ def _by_text(first: Judged, second: Judged) -> dict[Answer, Answer]:
             f"{len(differing):,} of {len(shared):,} differ (for instance task "
             f"{example.task_id}, run {example.run}). Judges can be compared on the same "
             "answers only. To have a log's answers judged again: inspect score LOG "
-            "--scorer inspect_clbench/rubric_judge --action append --model-role grader=JUDGE"
+            "--scorer inspect_clbench/rubric_judge --action append --overwrite "
+            "--model-role grader=JUDGE"
         )
     return {answer: answer for answer in shared}
 

@@ -91,5 +91,6 @@ def labels_of(series: Series) -> list[LabelRecord]:
 def _never_labelled(log: Log) -> ClbenchError:
     return ClbenchError(
         f"{log}: its failed answers have no error types yet. Have them labelled: inspect score "
-        f"{log} --scorer inspect_clbench/{SCORER} --action append --model-role grader=JUDGE"
+        f"{log} --scorer inspect_clbench/{SCORER} --action append --overwrite "
+        "--model-role grader=JUDGE"
     )

@@ -83,7 +83,7 @@ def read_records(log: Log, scorer: str = SCORER) -> Iterator[Record]:
     if not names and any(_is_unjudged(summary) for summary in summaries):
         raise ClbenchError(
             f"{log}: its answers have no score of {scorer}. Have them judged: "
-            f"inspect score {log} --scorer inspect_clbench/{scorer} --action append"
+            f"inspect score {log} --scorer inspect_clbench/{scorer} --action append --overwrite"
         )
     for summary in summaries:
         scores = summary.scores or {}

@@ -76,8 +76,8 @@ class Judged:
 
     @property
     def answers(self) -> set[Answer]:
-        """Those on which there is a verdict."""
-        return {answer for judge in self.judges for answer in judge.solved}
+        """Those that a judge was asked about, whether it gave a verdict or not."""
+        return {answer for judge in self.judges for answer in (*judge.solved, *judge.failed)}
 
 
 def read_judged(path: str, *, panel_as_one: bool = False) -> Judged:
