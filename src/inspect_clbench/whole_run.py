@@ -19,6 +19,8 @@ _OBJECTS_BETWEEN_PASSES = 10_000
 class WholeRun:
     """Refuses a run that could not succeed, and stops one whose judge is gone.
 
+    In between it has Python look for garbage less often.
+
     An early-stopping manager, because that is whom Inspect tells of the samples and
     epochs of a run, just before anything runs, and of each sample that is done.
     """

@@ -3,6 +3,7 @@
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from inspect_ai import eval_retry, score
@@ -24,12 +25,18 @@ def outcomes(series: Series) -> dict[str, list[bool]]:
     return found
 
 
-def rescored(log: EvalLog, output: Path, action: str, name: str, turn: bool = False) -> str:
+def rescored(
+    log: EvalLog,
+    output: Path,
+    action: Literal["append", "overwrite"],
+    name: str,
+    turn: bool = False,
+) -> str:
     """A copy of a log as `inspect score` writes it."""
     new = score(
         read_eval_log(log.location),
         rubric_judge(),
-        action=action,  # type: ignore[arg-type]  # one of the two literals, as a parameter
+        action=action,
         model_roles={"grader": scripted_judge(name, turn)},
         display="none",
     )
