@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
-from inspect_ai import eval
 from inspect_ai.log import EvalLog
+from inspect_ai.model import get_model
+from tenacity import wait_fixed
 
+from tests.support.builders import run_eval
 from tests.support.s3 import bucket
 from tests.support.server import LoopbackServer, Script
 
@@ -36,15 +38,17 @@ def real_data() -> str:
 
 @pytest.fixture(scope="session")
 def demo_run(tmp_path_factory: pytest.TempPathFactory) -> EvalLog:
-    """The log of a demo run with three epochs."""
-    (log,) = eval(
-        "inspect_clbench/clbench",
-        task_args={"dataset": "demo"},
-        model="clbench_demo/student",
-        model_roles={"grader": "clbench_demo/judge"},
+    """The log of a demo run with three epochs, always the same one.
+
+    The demo's models count their calls: these are no other test's, and one at a time.
+    """
+    log = run_eval(
+        "demo",
+        tmp_path_factory.mktemp("demo"),
+        model=get_model("clbench_demo/student", memoize=False),
+        model_roles={"grader": get_model("clbench_demo/judge", memoize=False)},
         epochs=3,
-        log_dir=str(tmp_path_factory.mktemp("demo")),
-        display="none",
+        max_samples=1,
     )
     assert log.status == "success", log.error
     return log
@@ -56,9 +60,19 @@ def demo_log(demo_run: EvalLog) -> str:
     return demo_run.location
 
 
+def _hardly(**_: float) -> wait_fixed:
+    return wait_fixed(0.02)
+
+
 @pytest.fixture
 def serve(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Script], LoopbackServer]]:
-    """Start a scripted server; its models are `openai-api/loop/<name>`."""
+    """Start a scripted server; its models are `openai-api/loop/<name>`.
+
+    Between their retries of a request OpenAI's client and Inspect hardly wait.
+    """
+    monkeypatch.setattr("openai._base_client.INITIAL_RETRY_DELAY", 0.02)
+    monkeypatch.setattr("openai._base_client.MAX_RETRY_DELAY", 0.02)
+    monkeypatch.setattr("inspect_ai.model._retry.wait_exponential_jitter", _hardly)
     servers: list[LoopbackServer] = []
 
     def start(script: Script) -> LoopbackServer:

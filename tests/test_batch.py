@@ -8,12 +8,12 @@ from inspect_ai import eval
 from inspect_ai.log import EvalLog
 from inspect_ai.model import BatchConfig, GenerateConfig, get_model
 
-from inspect_clbench.judge import grading
+from inspect_clbench.judge import asking
 from tests.support.batches import BatchServer
 from tests.support.builders import metrics_of, verdict
 
 BATCH = BatchConfig(size=50, send_delay=0.2, tick=0.1)
-SECONDS = 2.0
+SECONDS = 1.2
 
 
 def _answer(model: str, prompt: str) -> str:
@@ -49,13 +49,14 @@ def _run(server: BatchServer, folder: Path, **options: Any) -> EvalLog:
     return log
 
 
+@pytest.mark.parametrize("seconds", [asking.BATCH_SECONDS, 3600])
 def test_answers_and_verdicts_come_in_batches(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seconds: int
 ) -> None:
     # A batch takes longer than the judge would otherwise have for an answer.
-    monkeypatch.setattr(grading, "ATTEMPT_SECONDS", 1)
+    monkeypatch.setattr(asking, "ATTEMPT_SECONDS", 1)
     with BatchServer(_answer, SECONDS) as server:
-        log = _run(server, tmp_path, attempt_timeout=grading.BATCH_SECONDS)
+        log = _run(server, tmp_path, attempt_timeout=seconds)
     assert log.status == "success", log.error
     assert metrics_of(log)["solving_rate"] == 1
     assert metrics_of(log)["judge_failures"] == 0
@@ -67,11 +68,11 @@ def test_answers_and_verdicts_come_in_batches(
 
 def test_the_judge_of_a_batch_has_a_day_unless_the_user_says_otherwise() -> None:
     batch = GenerateConfig(batch=True)
-    assert grading.judge_limits(batch).attempt_timeout == grading.BATCH_SECONDS
-    assert grading.judge_limits(batch).timeout == grading.BATCH_SECONDS
-    assert grading.judge_limits(GenerateConfig()).attempt_timeout == grading.ATTEMPT_SECONDS
+    assert asking.judge_limits(batch).attempt_timeout == asking.BATCH_SECONDS
+    assert asking.judge_limits(batch).timeout == asking.BATCH_SECONDS
+    assert asking.judge_limits(GenerateConfig()).attempt_timeout == asking.ATTEMPT_SECONDS
     own = GenerateConfig(batch=True, attempt_timeout=7)
-    assert grading.judge_limits(own).attempt_timeout == 7
+    assert asking.judge_limits(own).attempt_timeout == 7
 
 
 def test_a_batch_that_would_be_paid_twice_does_not_begin(tmp_path: Path) -> None:

@@ -1,16 +1,18 @@
 """A judge that cannot work stops the run; it never turns into a page of zeros."""
 
 import os
-import subprocess
-import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
-from inspect_ai import eval_retry
+from inspect_ai import eval, eval_retry
 from inspect_ai.log import read_eval_log
+from inspect_ai.model import ChatMessage, ModelOutput, get_model
 
+from inspect_clbench import clbench
 from tests.support.builders import metrics_of, row, run_eval, verdict, write_rows
+from tests.support.programs import inspect
 from tests.support.server import Call, LoopbackServer, Reply, Script
 
 Serve = Callable[[Script], LoopbackServer]
@@ -40,18 +42,61 @@ def test_a_refused_judge_stops_the_run_before_any_answer_is_paid_for(
         assert part in log.error.message
 
 
+def test_a_judge_of_any_provider_is_asked_before_the_run(dataset: str, tmp_path: Path) -> None:
+    class RefusedError(Exception):
+        status_code = 401
+
+    asked = []
+
+    def refuse(input: Sequence[ChatMessage], *_: Any) -> ModelOutput:
+        asked.append(input[-1].text)
+        raise RefusedError("invalid key")
+
+    judge = get_model("mockllm/refused", custom_outputs=refuse, memoize=False)
+    student = get_model("mockllm/student", custom_outputs=refuse, memoize=False)
+    log = run_eval(dataset, tmp_path, model=student, model_roles={"grader": judge})
+    assert log.status == "error"
+    assert "role grader, model mockllm/refused" in str(log.error)
+    assert len(asked) == 1
+
+
+def test_a_task_runs_again_once_its_judge_is_back(
+    serve: Serve, dataset: str, tmp_path: Path
+) -> None:
+    gone = True
+
+    def script(call: Call) -> Reply:
+        if call.model == "student":
+            return Reply("Answer.")
+        is_judging = "single word" not in call.prompt
+        return Reply(status=401) if gone and is_judging else Reply(GOOD)
+
+    serve(script)
+    task = clbench(dataset=dataset)
+    for status in ("error", "success"):
+        (log,) = eval(
+            task,
+            model="openai-api/loop/student",
+            model_roles={"grader": "openai-api/loop/judge"},
+            max_samples=1,
+            log_dir=str(tmp_path),
+            display="none",
+        )
+        assert log.status == status, log.error
+        gone = False
+
+
 @pytest.mark.long
 def test_a_missing_key_stops_the_run_at_once(
     serve: Serve, dataset: str, tmp_path: Path
 ) -> None:
     server = serve(lambda call: Reply("Answer."))
     environment = {k: v for k, v in os.environ.items() if k != "OPENAI_API_KEY"}
-    command = [
-        sys.executable, "-m", "inspect_ai", "eval", "inspect_clbench/clbench",
+    done = inspect(
+        "eval", "inspect_clbench/clbench",
         "-T", f"dataset={dataset}", "--model", "openai-api/loop/student",
-        "--log-dir", str(tmp_path / "logs"), "--display", "plain",
-    ]  # fmt: skip
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
+        "--log-dir", str(tmp_path / "logs"), "--display", "plain", env=environment,
+    )  # fmt: skip
     said = " ".join((done.stdout + done.stderr).split())
     assert "role grader, model openai/gpt-5.1" in said
     assert "OPENAI_API_KEY" in said
@@ -79,7 +124,7 @@ def test_a_judge_that_dies_midway_stops_the_run_and_a_retry_goes_on(
     kept = read_eval_log(log.location).samples or []
     scored = [s for s in kept if s.scores]
     assert sum((s.scores or {})["rubric_judge"].value == "C" for s in scored) == 10
-    # those that failed before the watch was sure; never the whole rest
+    # those that failed before it was sure; never the whole rest
     failed = [s for s in scored if (s.scores or {})["rubric_judge"].reason == "grader_failed"]
     assert len(failed) < 5
     assert len(server.calls_of("student")) < 20
@@ -116,13 +161,12 @@ def test_scoring_a_log_with_a_refused_judge_changes_nothing(
     serve(script)
     log = run_eval(dataset, tmp_path)
     before = Path(log.location).read_bytes()
-    command = [
-        sys.executable, "-m", "inspect_ai", "score", log.location, "--overwrite",
+    done = inspect(
+        "score", log.location, "--overwrite",
         "--scorer", "inspect_clbench/rubric_judge", "--action", "append",
         "--model-role", "grader=openai-api/loop/other", "--display", "plain",
-    ]  # fmt: skip
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
-    assert done.returncode != 0
+    )  # fmt: skip
+    assert done.exit_code != 0
     assert "openai-api/loop/other" in done.stdout + done.stderr
     assert Path(log.location).read_bytes() == before
 

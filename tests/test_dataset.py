@@ -2,8 +2,6 @@
 
 import json
 import os
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,10 +11,11 @@ from inspect_ai import eval
 from inspect_ai.dataset import Dataset
 from inspect_ai.model import ChatMessageAssistant, ChatMessageSystem, ChatMessageUser
 
-from inspect_clbench.dataset import load_samples
+from inspect_clbench.benchmarks import CLBENCH
+from inspect_clbench.data.dataset import load_samples
 from inspect_clbench.errors import ClbenchError
-from inspect_clbench.taxonomy import CLBENCH
 from tests.support.files import FileServer, Response
+from tests.support.programs import inspect
 from tests.support.rows import packed, row, rows, write_rows
 from tests.support.server import LoopbackServer, Reply, Script
 
@@ -206,17 +205,14 @@ def test_filters_that_leave_nothing(tmp_path: Path) -> None:
 @pytest.mark.long
 def test_a_bad_row_is_told_by_the_command_line_without_a_traceback(tmp_path: Path) -> None:
     write_rows(tmp_path, [row(1), row(2, rubrics=[None])], "rows[1].jsonl")
-    command = [sys.executable, "-m", "inspect_ai", "eval", "inspect_clbench/clbench"]
-    run = subprocess.run(
-        [*command, "-T", "dataset=rows[1].jsonl", "--model", "clbench_demo/student"],
+    options = ("-T", "dataset=rows[1].jsonl", "--model", "clbench_demo/student")
+    run = inspect(
+        *("eval", "inspect_clbench/clbench", *options),
         cwd=tmp_path,
         env={k: v for k, v in os.environ.items() if k != "INSPECT_DISPLAY"},
-        capture_output=True,
-        text=True,
-        timeout=120,
     )
     output = " ".join((run.stdout + run.stderr).split())
-    assert run.returncode != 0
+    assert run.exit_code != 0
     assert "rows[1].jsonl, row 2, task task-2: rubrics.0: Input should be a valid" in output
     assert "Traceback" not in output
 

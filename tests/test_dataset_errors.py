@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from inspect_clbench.dataset import load_samples
+from inspect_clbench.data.dataset import load_samples
 from inspect_clbench.errors import ClbenchError
 from tests.support.files import FileServer, Response
 from tests.support.rows import Row, packed, row, rows, write_rows

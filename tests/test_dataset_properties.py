@@ -7,10 +7,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from inspect_clbench.dataset import load_samples
+from inspect_clbench.benchmarks import CLBENCH
+from inspect_clbench.data.dataset import load_samples
+from inspect_clbench.data.sources import parsed_json
 from inspect_clbench.errors import ClbenchError
-from inspect_clbench.row_files import parsed_json
-from inspect_clbench.taxonomy import CLBENCH
 from tests.support.rows import packed, row
 
 # Half characters are no text; everything else is, line ends of all kinds included.

@@ -11,13 +11,13 @@ from inspect_ai.log import EvalLog, EvalSample
 from inspect_ai.model import get_model
 from inspect_ai.scorer import Score
 
-from inspect_clbench.dataset import load_samples
+from inspect_clbench.benchmarks import CLBENCH
+from inspect_clbench.data.dataset import load_samples
 from inspect_clbench.demo.judge import is_met, judge_reply
 from inspect_clbench.errors import ClbenchError
 from inspect_clbench.judge.prompt import ANSWER, RUBRICS, load_judge_prompt
-from inspect_clbench.judge.replies import Failure
+from inspect_clbench.judge.reply import Failure
 from inspect_clbench.judge.verdict import Verdict, parse_verdict
-from inspect_clbench.taxonomy import CLBENCH
 
 
 def samples(log: EvalLog) -> list[EvalSample]:

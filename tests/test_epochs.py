@@ -1,8 +1,6 @@
 """The metrics of real runs: any number of epochs, any reducer, errors, re-scoring, retries."""
 
 import math
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,6 +11,7 @@ from inspect_ai.log import read_eval_log
 
 from inspect_clbench import rubric_judge
 from tests.support.builders import metrics_of, row, run_eval, verdict, write_rows
+from tests.support.programs import inspect
 from tests.support.server import Call, LoopbackServer, Reply, Script
 
 Serve = Callable[[Script], LoopbackServer]
@@ -161,12 +160,12 @@ def test_inspect_score_appends_another_judge(
 
     serve(script)
     log = run_eval(dataset, tmp_path, epochs=3)
-    command = [
-        sys.executable, "-m", "inspect_ai", "score", log.location,
+    done = inspect(
+        "score", log.location,
         "--scorer", "inspect_clbench/rubric_judge", "--action", "append", "--overwrite",
         "--model-role", "grader=openai-api/loop/harsh", "-S", "attempts=2", "--display", "none",
-    ]  # fmt: skip
-    subprocess.run(command, check=True, capture_output=True)
+    )  # fmt: skip
+    assert done.exit_code == 0, done.stderr
     again = read_eval_log(log.location)
     assert again.results is not None
     first, second = again.results.scores

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from inspect_ai.scorer import SampleScore, Score
 
 from inspect_clbench import error_type_coverage, error_type_rates
-from inspect_clbench.error_metrics import Labelled, within_draw
+from inspect_clbench.metrics.error_types import Labelled, within_draw
 
 # The decorated functions are called as Inspect calls them.
 RATES: Any = error_type_rates()

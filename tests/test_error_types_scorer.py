@@ -13,7 +13,8 @@ from inspect_clbench import ClbenchError, clbench, error_types, rubric_judge
 from inspect_clbench.judge.error_types import label_prompt
 from tests.support.builders import row, verdict, write_rows
 from tests.support.error_types import Labeller, labels_reply, metrics, values
-from tests.support.scripted import EMPTY, ERROR, GARBLED, scripted_eval, tasks
+from tests.support.logs import make_log
+from tests.support.scripted import EMPTY, ERROR, GARBLED, tasks
 
 IGNORED = labels_reply(context_ignored=[2])
 PLAN = {
@@ -40,7 +41,7 @@ def labelled(log: EvalLog, says: Callable[[str], str] | str, **options: Any) -> 
 @pytest.fixture(scope="module")
 def log(tmp_path_factory: pytest.TempPathFactory) -> EvalLog:
     folder = tmp_path_factory.mktemp("runs")
-    return scripted_eval(folder, tasks(*PLAN), PLAN)
+    return make_log(folder, tasks(*PLAN), PLAN)
 
 
 def test_only_failed_answers_with_text_and_verdict_are_sent(log: EvalLog) -> None:

@@ -33,7 +33,7 @@ class Fault:
 TRANSPORT = {
     "500": Fault(Reply(status=500), 9, "call_failed"),
     "503": Fault(Reply(status=503), 9, "call_failed"),
-    "429": Fault(Reply(status=429, headers={"Retry-After": "1"}), 9, "call_failed"),
+    "429": Fault(Reply(status=429, headers={"Retry-After-Ms": "20"}), 9, "call_failed"),
     "400": Fault(Reply(status=400), 3, "call_failed"),
     "reset": Fault(Reply(reset=True), 9, "call_failed"),
 }
@@ -68,7 +68,7 @@ SHAPES = {
 
 @pytest.fixture(autouse=True)
 def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("inspect_clbench.judge.grading.PAUSES", (0.1, 0.1))
+    monkeypatch.setattr("inspect_clbench.judge.asking.PAUSES", (0.1, 0.1))
 
 
 def fault_of(call: Call) -> str:
@@ -160,11 +160,11 @@ def test_a_hanging_judge_ends_within_attempts_times_the_bound(
     faults = {"hang": Fault(Reply(GOOD, delay=60), 3, "timeout")}
     bench = Bench(serve, tmp_path, faults)
     start = time.monotonic()
-    scores = bench.run(["hang-always", "hang-first"], attempt_timeout=2)
+    scores = bench.run(["hang-always", "hang-first"], attempt_timeout=1)
     assert time.monotonic() - start < 30  # not the minute that the server waits
     assert (scores["hang-always"].metadata or {})["judge_error"].startswith("timeout")
     assert bench.requests["hang-always"] == 3
-    assert bench.seconds["hang-always"] < 3 * 2 + 1
+    assert bench.seconds["hang-always"] < 3 * 1 + 3
     assert scores["hang-first"].value == "C"
 
 

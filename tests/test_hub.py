@@ -3,16 +3,16 @@
 import hashlib
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from inspect_clbench.taxonomy import CLBENCH, CLBENCH_LIFE
+from inspect_clbench.benchmarks import CLBENCH, CLBENCH_LIFE
 from tests.support.builders import row
+from tests.support.command import Result
 from tests.support.files import FileServer
 from tests.support.hub import Hub
+from tests.support.programs import python
 
 pytestmark = pytest.mark.long  # the hub is chosen when a process starts
 
@@ -32,30 +32,24 @@ LINES = (json.dumps(ROW) + "\n").encode()
 def _from_hub(
     hub: FileServer,
     home: Path,
-    sha256: str = "",
+    sha256: str,
     *,
     benchmark: str = "CLBENCH_LIFE",
-    revision: str | None = None,
+    revision: str = CLBENCH_LIFE.revision,
     offline: bool = False,
-) -> subprocess.CompletedProcess[str]:
-    changed = f"revision={revision!r}" if revision else f"sha256={sha256!r}"
+) -> Result:
+    changed = f"revision={revision!r}, sha256={sha256!r}"
     program = (
         "from dataclasses import replace\n"
-        "from inspect_clbench.dataset import load_samples\n"
-        f"from inspect_clbench.taxonomy import {benchmark} as benchmark\n"
+        "from inspect_clbench.data.dataset import load_samples\n"
+        f"from inspect_clbench.benchmarks import {benchmark} as benchmark\n"
         f"dataset = load_samples(benchmark.hub_id, replace(benchmark, {changed}))\n"
         "print([sample.id for sample in dataset])"
     )
     environment = {**os.environ, "HF_ENDPOINT": hub.url, "HF_HOME": str(home)}
     if offline:
         environment["HF_HUB_OFFLINE"] = "1"
-    return subprocess.run(
-        [sys.executable, "-c", program],
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
+    return python(program, env=environment)
 
 
 @pytest.mark.parametrize("name", ["CL-bench Life.jsonl", "CL-bench-Life.jsonl"])
@@ -97,12 +91,16 @@ def test_the_rows_of_the_pinned_commit_are_kept_and_no_others_taken_for_them(
         CLBENCH.revision: {"CL-bench.jsonl": lines},
     }
     pinned, other = CLBENCH.revision, "e" * 40
+    sha256 = hashlib.sha256(lines).hexdigest()
     hub = Hub(CLBENCH.hub_id, history)
     with hub:
-        first = _from_hub(hub, tmp_path, benchmark="CLBENCH", revision=pinned)
+        first = _from_hub(hub, tmp_path, sha256, benchmark="CLBENCH", revision=pinned)
+        edited = _from_hub(hub, tmp_path, "0" * 64, benchmark="CLBENCH", revision=pinned)
     assert first.stdout == "['t1', 't2']\n", first.stderr
-    again = _from_hub(hub, tmp_path, benchmark="CLBENCH", revision=pinned, offline=True)
+    assert "CL-bench.jsonl (sha256" in edited.stderr
+    again = _from_hub(hub, tmp_path, sha256, benchmark="CLBENCH", revision=pinned, offline=True)
     assert again.stdout == "['t1', 't2']\n", again.stderr
-    wrong = _from_hub(hub, tmp_path, benchmark="CLBENCH", revision=other, offline=True)
-    assert wrong.returncode == 1
-    assert f"downloaded earlier is of revision {pinned}, not of {other}" in wrong.stderr
+    wrong = _from_hub(hub, tmp_path, sha256, benchmark="CLBENCH", revision=other, offline=True)
+    assert wrong.exit_code == 1
+    assert "tencent/CL-bench: the dataset could not be loaded from the hub" in wrong.stderr
+    assert f"download the file elsewhere (revision {other})" in wrong.stderr

@@ -1,17 +1,19 @@
 """Who judges: the default judge, another one, several."""
 
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from inspect_ai.log import read_eval_log
+from inspect_ai import score
+from inspect_ai.event import ModelEvent
+from inspect_ai.log import EvalLog, read_eval_log
+from inspect_ai.model import GenerateConfig, get_model
 
 from inspect_clbench.errors import ClbenchError
-from inspect_clbench.scorers.rubric_judge import rubric_judge
+from inspect_clbench.scoring.rubric_judge import rubric_judge
 from tests.support.builders import metrics_of, row, run_eval, verdict, write_rows
+from tests.support.programs import inspect
 from tests.support.server import Call, LoopbackServer, Reply, Script
 
 Serve = Callable[[Script], LoopbackServer]
@@ -106,13 +108,13 @@ def test_a_panel_decides_by_strict_majority_and_keeps_every_vote(
 ) -> None:
     serve(panel_script)
     dataset = write_rows(tmp_path / "rows.jsonl", [row(name) for name in PANEL])
-    command = [
-        sys.executable, "-m", "inspect_ai", "eval", "inspect_clbench/clbench",
+    done = inspect(
+        "eval", "inspect_clbench/clbench",
         "-T", f"dataset={dataset}", "--model", "openai-api/loop/student", "--model-role",
         "grader=openai-api/loop/judge1,openai-api/loop/judge2,openai-api/loop/judge3",
         "--log-dir", str(tmp_path / "logs"), "--display", "none",
-    ]  # fmt: skip
-    subprocess.run(command, check=True, timeout=120)
+    )  # fmt: skip
+    assert done.exit_code == 0, done.stderr
     (path,) = (tmp_path / "logs").glob("*.eval")
     log = read_eval_log(str(path))
     scores = {str(s.id): (s.scores or {})["rubric_judge"] for s in log.samples or []}
@@ -152,3 +154,44 @@ def test_a_tie_counts_against_the_answer(serve: Serve, tmp_path: Path) -> None:
 def test_wishes_that_make_no_sense(wishes: dict[str, Any], message: str) -> None:
     with pytest.raises(ClbenchError, match=message):
         rubric_judge(**wishes)
+
+
+def limits_of(log: EvalLog, model: str) -> list[tuple[int | None, int | None, int | None]]:
+    """The limits of the last call of each sample to a model: retries, attempt, time."""
+    calls = [
+        [e.config for e in s.events if isinstance(e, ModelEvent) and e.model.endswith(model)]
+        for s in log.samples or []
+    ]
+    return [(c[-1].max_retries, c[-1].attempt_timeout, c[-1].timeout) for c in calls]
+
+
+@pytest.mark.parametrize(
+    ("given", "role", "expected"),
+    [
+        ({"max_retries": None}, {}, (0, 600, 600)),
+        # the very values that the task sets for the model under test are wishes too
+        ({"max_retries": 9, "attempt_timeout": 3600}, {}, (9, 3600, 3600)),
+        ({"max_retries": 9, "timeout": 70}, {}, (9, 600, 70)),
+        ({"max_retries": 9, "attempt_timeout": 50}, {"attempt_timeout": 40}, (9, 40, 40)),
+    ],
+)
+def test_the_judge_has_the_users_limits_first(
+    serve: Serve,
+    tmp_path: Path,
+    given: dict[str, Any],
+    role: dict[str, Any],
+    expected: tuple[int, int, int],
+) -> None:
+    serve(lambda call: Reply(GOOD if call.model == "judge" else "Answer."))
+    judge = get_model(
+        "openai-api/loop/judge", config=GenerateConfig(**role), memoize=False
+    )  # fmt: skip
+    dataset = write_rows(tmp_path / "rows.jsonl", [row("a")])
+    log = run_eval(dataset, tmp_path, model_roles={"grader": judge}, **given)
+    assert limits_of(log, "judge") == [expected]
+    # A log is scored with the limits of the role alone.
+    again = score(
+        log, rubric_judge(), model_roles={"grader": judge}, action="append", display="none"
+    )  # fmt: skip
+    seconds = role.get("attempt_timeout", 600)
+    assert limits_of(again, "judge") == [(0, seconds, seconds)]

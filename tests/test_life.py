@@ -2,8 +2,6 @@
 
 import json
 import os
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -13,15 +11,17 @@ import pytest
 from inspect_ai import eval, score
 from inspect_ai.log import EvalLog, read_eval_log
 
-from inspect_clbench.analysis.originals.leaderboard import leaderboard
-from inspect_clbench.analysis.reading.series import load_series
-from inspect_clbench.analysis.reporting.report import report
-from inspect_clbench.dataset import load_samples
+from inspect_clbench.analysis import load_series, report
+from inspect_clbench.benchmarks import CLBENCH, CLBENCH_LIFE
+from inspect_clbench.data.dataset import load_samples
 from inspect_clbench.demo.judge import is_met
 from inspect_clbench.errors import ClbenchError
-from inspect_clbench.scorers.rubric_judge import rubric_judge
-from inspect_clbench.taxonomy import CLBENCH, CLBENCH_LIFE
+from inspect_clbench.exchange.export import leaderboard
+from inspect_clbench.output import tables_of
+from inspect_clbench.scoring.rubric_judge import rubric_judge
 from tests.support.builders import metrics_of, verdict
+from tests.support.command import clbench
+from tests.support.programs import inspect
 from tests.support.server import Call, LoopbackServer, Reply
 
 Serve = Callable[[Callable[[Call], Reply]], LoopbackServer]
@@ -74,7 +74,8 @@ def test_the_demo_can_be_solved_and_failed() -> None:
 
 
 def test_a_demo_run_has_metrics_for_its_own_groups(life_log: EvalLog) -> None:
-    assert (life_log.eval.metadata or {})["benchmark"] == "CL-bench Life demo"
+    metadata = life_log.eval.metadata or {}
+    assert (metadata["benchmark"], metadata["demo"]) == ("CL-bench Life", True)
     metrics = metrics_of(life_log)
     # Five, six and seven of ten tasks are solved in the three runs.
     assert metrics["solving_rate"] == pytest.approx(0.6)
@@ -87,9 +88,9 @@ def test_a_demo_run_has_metrics_for_its_own_groups(life_log: EvalLog) -> None:
 
 
 def test_tables_and_the_leaderboard_know_its_categories(life_log: EvalLog) -> None:
-    (table,) = report(life_log.location)
+    (table,) = tables_of(report(life_log.location))
     assert set(CLBENCH_LIFE.categories) <= set(table.columns)
-    (by_sub_category,) = report(life_log.location, by="sub_category")
+    (by_sub_category,) = tables_of(report(life_log.location, by="sub_category"))
     assert set(CLBENCH_LIFE.sub_categories) <= set(by_sub_category.columns)
     (series,) = load_series([life_log.location])
     board = leaderboard(series, "Somebody")
@@ -194,31 +195,25 @@ def test_the_other_benchmark_keeps_low_effort(
     [("paper", "clbench", "low", 20), ("paper-life", "clbench_life", "high", None)],
 )
 def test_run_configs(
-    name: str, task: str, effort: str, order: int | None, tmp_path: Path
+    name: str,
+    task: str,
+    effort: str,
+    order: int | None,
+    serve: Serve,
+    tmp_path: Path,
 ) -> None:
-    found = subprocess.run(
-        [sys.executable, "-m", "inspect_clbench.cli", "run-config", name],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=True,
-    )
-    run = subprocess.run(
-        [
-            *(sys.executable, "-m", "inspect_ai", "eval", "--run-config", found.stdout.strip()),
-            *("-T", "dataset=demo", "-T", "judge_prompt=builtin", "--limit", "1"),
-            *("--model", "clbench_demo/student", "--no-score", "--display", "none"),
-        ],
+    found = clbench("run-config", name)
+    run = inspect(
+        *("eval", "--run-config", found.stdout.strip()),
+        *("-T", "dataset=demo", "-T", "judge_prompt=builtin", "--limit", "1"),
+        *("--model", "clbench_demo/student", "--no-score", "--display", "none"),
         cwd=tmp_path,
         env={
             **os.environ,
             "OPENAI_API_KEY": "none",
-            "OPENAI_BASE_URL": "http://127.0.0.1:9",  # nobody is there
+            "OPENAI_BASE_URL": serve(lambda _: Reply("ready")).url,
             "INSPECT_LOG_DIR": str(tmp_path / "logs"),
         },
-        capture_output=True,
-        text=True,
-        timeout=120,
     )
     (path,) = (tmp_path / "logs").glob("*.eval")
     header = read_eval_log(str(path), header_only=True).eval

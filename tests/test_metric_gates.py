@@ -8,9 +8,9 @@ from inspect_ai.model import ModelAPI
 from inspect_ai.scorer import CORRECT, INCORRECT, Score
 from pytest_inspect_evals.metrics import run_metrics
 
-from inspect_clbench.error_metrics import error_type_coverage, error_type_rates
-from inspect_clbench.metrics import judging, solving, solving_by
-from inspect_clbench.panel_metrics import judge_agreement
+from inspect_clbench.metrics.agreement import judge_agreement
+from inspect_clbench.metrics.error_types import error_type_coverage, error_type_rates
+from inspect_clbench.metrics.solving import judging, solving, solving_by
 
 
 @pytest.fixture(autouse=True)

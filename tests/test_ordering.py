@@ -11,9 +11,9 @@ from inspect_ai import eval
 from inspect_ai.log import EvalLog
 from inspect_ai.model import get_model
 
-from inspect_clbench.dataset import in_cache_order, load_samples
+from inspect_clbench.data.dataset import in_cache_order, load_samples
+from inspect_clbench.data.selection import cache_order
 from inspect_clbench.errors import ClbenchError
-from inspect_clbench.ordering import cache_order
 from tests.support.prefix_cache import Blocks, ceiling, simulate
 
 LIFETIME = 7.5

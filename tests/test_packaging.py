@@ -31,7 +31,7 @@ def bare(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def install(programs: Path, *packages: str | Path) -> None:
-    uv: list[str | Path] = [sys.executable, "-m", "uv", "pip", "install", "--compile-bytecode"]
+    uv: list[str | Path] = [sys.executable, "-m", "uv", "pip", "install"]
     run(*uv, "--python", programs / "python", "-c", ROOT / "constraints.txt", *packages)
 
 
@@ -60,7 +60,7 @@ def test_the_wheel_holds_the_whole_package(wheel: Path) -> None:
         "judge/builtin.txt",
         "run_configs/paper.yaml",
         "run_configs/paper-life.yaml",
-        "analysis/reporting/published.json",
+        "analysis/published.json",
         "eval.yaml",
         "py.typed",
     ):
@@ -132,8 +132,8 @@ def test_the_plugin_is_imported_in_a_tenth_of_the_time_that_inspect_takes() -> N
         "import inspect_clbench, inspect_clbench._registry\n"
         "print((time.process_time() - theirs) / (theirs - start))"
     )
-    shares = [float(run(sys.executable, "-c", code)) for _ in range(3)]
-    assert min(shares) < 0.1
+    # One of three is enough: what is slow is so every time.
+    assert any(float(run(sys.executable, "-c", code)) < 0.1 for _ in range(3))
 
 
 def test_versions_are_pinned_without_an_index_address() -> None:

@@ -2,22 +2,18 @@
 
 import math
 import random
-import subprocess
-import sys
 import time
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from inspect_ai.log import EvalLog
 from inspect_ai.scorer import SampleScore, Score, krippendorff_alpha
 
-from inspect_clbench.panel_metrics import alpha, judge_agreement, kappa
-from tests.support.builders import metrics_of
-from tests.support.judges import judged_eval, script
-from tests.support.server import LoopbackServer, Script
+from inspect_clbench.metrics.agreement import alpha, judge_agreement, kappa
+from tests.support.builders import metrics_of, row
+from tests.support.programs import python
+from tests.support.scripted import scripted_eval
 
 
 def panel(*votes: tuple[str, bool | None, str], rubrics: int = 2) -> SampleScore:
@@ -148,25 +144,20 @@ def test_the_plugin_does_not_import_statistics_libraries() -> None:
         "import sys, inspect_clbench._registry; "
         "sys.exit(any(m in sys.modules for m in ('scipy', 'statsmodels', 'pandas')))"
     )
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+    assert python(code).exit_code == 0
 
 
-TASKS = [("t1", "c1", "Finance"), ("t2", "c1", "Finance"), ("t3", "c2", "Game Mechanics")]
-
-
-def run(log_dir: Path, judges: list[str]) -> EvalLog:
-    return judged_eval(log_dir, "student", judges, TASKS)
-
-
-def test_a_real_run_with_two_judges_reports_agreement(
-    serve: Callable[[Script], LoopbackServer], tmp_path: Path
-) -> None:
-    says = {"strict": {"t1": "yyy", "t2": "ynn", "t3": "nnn"}, "mild": {"t3": "nny"}}
-    serve(script(lambda judge, _, task, *__: says[judge].get(task, "yyy")))
-    found = metrics_of(run(tmp_path / "two", ["strict", "mild"]))
+def test_a_real_run_with_two_judges_reports_agreement(tmp_path: Path) -> None:
+    rows = [row("t1", context="c1"), row("t2", context="c1"), row("t3", context="c2")]
+    strict = {"t1": ["yyy"], "t2": ["ynn"], "t3": ["nnn"]}
+    mild = {"t1": ["yyy"], "t2": ["yyy"], "t3": ["nny"]}
+    two = scripted_eval(
+        tmp_path / "two", rows, strict, judge=["strict", "mild"], says={"mild": mild}
+    )
+    found = metrics_of(two)
     assert found["judge_agreement"] == pytest.approx(2 / 3)
     # both 1, only mild 1, neither 1: chance (1/3 · 2/3 + 2/3 · 1/3) = 4/9; (2/3 - 4/9) / (5/9)
     assert found["judge_kappa"] == pytest.approx(0.4)
     assert found["rubric_agreement"] == pytest.approx(6 / 9)
-    alone = metrics_of(run(tmp_path / "one", ["strict"]))
+    alone = metrics_of(scripted_eval(tmp_path / "one", rows, strict))
     assert not {key for key in alone if "agreement" in key or "kappa" in key}

@@ -11,10 +11,10 @@ import pytest
 from inspect_ai import eval
 from inspect_ai.dataset import MemoryDataset
 
-from inspect_clbench.dataset import load_samples
+from inspect_clbench.benchmarks import CLBENCH
+from inspect_clbench.data.dataset import load_samples
 from inspect_clbench.judge.prompt import load_judge_prompt, numbered_rubrics
-from inspect_clbench.taxonomy import CLBENCH
-from inspect_clbench.viewer import escape_markdown
+from inspect_clbench.scoring.explanation import escape_markdown
 from tests.support.server import LoopbackServer, Reply, Script
 
 # Tasks per sub-category as the benchmark's authors count them.

@@ -1,7 +1,5 @@
 """Asking again for the rows without a verdict, and for no others."""
 
-import subprocess
-import sys
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -14,9 +12,9 @@ from inspect_ai.scorer import includes
 
 from inspect_clbench.errors import ClbenchError
 from inspect_clbench.regrade import regrade
-from inspect_clbench.scorers.error_types import error_types
+from inspect_clbench.scoring.error_types import error_types
 from tests.support.builders import metrics_of, row, run_eval, verdict, write_rows
-from tests.support.judges import clbench
+from tests.support.command import clbench
 from tests.support.server import Call, LoopbackServer, Reply, Script
 
 Serve = Callable[[Script], LoopbackServer]
@@ -57,13 +55,8 @@ def test_only_failed_rows_are_asked_again(serve: Serve, dataset: str, tmp_path: 
     before, asked = entries(log.location), len(server.calls)
 
     judge.mended = True
-    done = subprocess.run(
-        [sys.executable, "-m", "inspect_clbench.cli", "regrade", log.location],
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
-    assert done.returncode == 0, done.stderr
+    done = clbench("regrade", log.location)
+    assert done.exit_code == 0, done.stderr
     assert "4 rows" in done.stdout
     assert len(server.calls) == asked + 4
 
@@ -79,12 +72,15 @@ def test_only_failed_rows_are_asked_again(serve: Serve, dataset: str, tmp_path: 
     assert sum(event.event == "score" for event in events) == 1
 
 
-def test_another_judge_may_be_asked(serve: Serve, dataset: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["other.eval", "other.json"])
+def test_another_judge_may_be_asked(
+    serve: Serve, dataset: str, tmp_path: Path, name: str
+) -> None:
     judge = Judge()
     serve(judge)
     log = run_eval(dataset, tmp_path)
     judge.mended = True
-    output = tmp_path / "other.eval"
+    output = tmp_path / name
     done = regrade(log.location, judge="openai-api/loop/harsh", output=str(output))
     assert (done.asked, done.still_failed) == (2, 0)
     judges = {
@@ -137,17 +133,13 @@ def test_a_log_on_s3_is_graded_where_it_is(serve: Serve, dataset: str, bucket: s
 
 
 def test_error_types_from_before_are_pointed_out(
-    serve: Serve,
-    dataset: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    serve: Serve, dataset: str, tmp_path: Path
 ) -> None:
     judge = Judge()
     serve(judge)
     log = run_eval(dataset, tmp_path)
     write_eval_log(score(read_eval_log(log.location), error_types(), action="append"))
     judge.mended = True
-    code, _, errors = clbench(capsys, monkeypatch, "regrade", log.location)
+    code, _, errors = clbench("regrade", log.location)
     assert code == 0
     assert "error types are from before: 2 rows count there as without a verdict" in errors

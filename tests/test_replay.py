@@ -2,10 +2,8 @@
 
 import json
 import logging
-import subprocess
-import sys
-from collections.abc import Callable, Iterator
-from importlib import import_module
+import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +13,7 @@ from inspect_ai.scorer import INCORRECT
 from inspect_ai.util import registry_create, registry_info
 
 from inspect_clbench import ClbenchError, replay
-from inspect_clbench.analysis.reading.records import find_logs
+from inspect_clbench.logs.files import find_logs
 from tests.support.answers import (
     inference_rows,
     replayed,
@@ -23,6 +21,7 @@ from tests.support.answers import (
     write_lines,
 )
 from tests.support.builders import metrics_of
+from tests.support.programs import inspect
 from tests.support.rows import packed
 from tests.support.server import LoopbackServer, Reply, Script
 
@@ -110,11 +109,11 @@ def test_rows_of_no_task_are_named_and_left_out(
     strangers = [rows[0] | {"idx": f"x-{n}", "metadata": {}} for n in range(5)]
     path = write_lines(tmp_path / "a.jsonl", [*rows, *strangers])
 
-    with caplog.at_level(logging.WARNING, "inspect_clbench.replay"):
+    with caplog.at_level(logging.WARNING, "inspect_clbench.solvers"):
         log = replayed([path], tmp_path)
 
     assert log.status == "success"
-    (warning,) = [r.message for r in caplog.records if r.name == "inspect_clbench.replay"]
+    (warning,) = [r.message for r in caplog.records if r.name == "inspect_clbench.solvers"]
     assert warning.startswith(f"{path}: 5 of {len(rows) + 5} rows fit no task of this run")
     assert "x-0, x-1, x-2 and 2 more" in warning
 
@@ -189,26 +188,14 @@ def test_files_must_be_named_and_there(files: str | list[str]) -> None:
         replay(files=files)
 
 
-def test_a_file_is_read_once_until_it_changes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # The package's name `replay` is the solver, which hides the module.
-    module = import_module("inspect_clbench.replay")
-    reads: list[str] = []
-    real = module.file_records
-
-    def counting(path: str) -> Iterator[tuple[int, Any]]:
-        reads.append(path)
-        return real(path)  # type: ignore[no-any-return]  # the wrapped function is untyped
-
-    monkeypatch.setattr(module, "file_records", counting)
-    path = write_lines(tmp_path / "a.jsonl", inference_rows())
-    replay(files=path)
-    replay(files=[path])
-    assert reads == [path]
-    write_lines(tmp_path / "a.jsonl", inference_rows(1)[:5])
-    replay(files=path)
-    assert reads == [path, path]
+def test_a_file_that_was_replaced_is_read_anew(tmp_path: Path) -> None:
+    path = Path(write_lines(tmp_path / "a.jsonl", inference_rows()))
+    replay(files=str(path))
+    stat = path.stat()
+    path.write_bytes(b"x" * stat.st_size)  # nothing but its content has changed
+    os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+    with pytest.raises(ClbenchError, match="row 1: not valid JSON"):
+        replay(files=str(path))
 
 
 def test_the_solver_is_registered_and_the_given_name_wins(tmp_path: Path) -> None:
@@ -229,7 +216,7 @@ def test_the_command_line_of_the_readme(tmp_path: Path) -> None:
         "-S files=m_run1.jsonl,m_run2.jsonl --epochs 2 --model none --limit 2 "
         "--model-role grader=clbench_demo/judge --log-dir logs --display none"
     )
-    inspect = Path(sys.executable).parent / "inspect"
-    subprocess.run([inspect, *command.split()], cwd=tmp_path, check=True, timeout=300)
+    done = inspect(*command.split(), cwd=tmp_path)
+    assert done.exit_code == 0, done.stderr
     (log,) = find_logs([str(tmp_path / "logs")])
     assert (log.header.status, log.model, log.epochs) == ("success", "m", 2)

@@ -8,6 +8,7 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from threading import Event
 
 import pytest
 from inspect_ai import eval_retry
@@ -66,10 +67,12 @@ def test_a_second_run_from_the_cache_makes_no_request(
 def test_a_killed_run_is_completed_by_a_retry(serve: Serve, tmp_path: Path) -> None:
     dataset = write_rows(tmp_path / "rows.jsonl", [row(str(i)) for i in range(12)])
     undisturbed_dir, killed_dir = tmp_path / "whole", tmp_path / "killed"
+    killed = Event()
 
     def slow(call: Call) -> Reply:
         reply = steady(call)
-        return Reply(reply.text, delay=0.4 if call.model == "student" else 0.0)
+        delay = 0.4 if call.model == "student" and not killed.is_set() else 0.0
+        return Reply(reply.text, delay=delay)
 
     server = serve(slow)
     process = subprocess.Popen(
@@ -87,6 +90,7 @@ def test_a_killed_run_is_completed_by_a_retry(serve: Serve, tmp_path: Path) -> N
         time.sleep(0.05)
     process.send_signal(signal.SIGKILL)
     process.wait()
+    killed.set()
     (info,) = list_eval_logs(str(killed_dir))
     done_before = read_eval_log(info.name, header_only=True).status
     assert done_before == "started"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from inspect_clbench.row_files import model_name_of
+from inspect_clbench.data.sources import model_name_of
 
 
 @pytest.mark.parametrize(

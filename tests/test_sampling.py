@@ -10,11 +10,11 @@ from inspect_ai import eval
 from inspect_ai.log import EvalLog
 from inspect_ai.model import get_model
 
-from inspect_clbench.analysis.reporting.report import report
-from inspect_clbench.analysis.tables import render
-from inspect_clbench.dataset import draw_samples, load_samples
+from inspect_clbench.analysis import report
+from inspect_clbench.data.dataset import draw_samples, load_samples
+from inspect_clbench.data.selection import ContextDraw, allocate, draw_contexts
 from inspect_clbench.errors import ClbenchError
-from inspect_clbench.sampling import Draw, allocate, draw_contexts
+from inspect_clbench.output import render, tables_of
 from inspect_clbench.tasks import clbench, clbench_life
 from tests.support.rows import row, write_rows
 
@@ -132,7 +132,7 @@ def drawn_run(
 
 def test_the_log_keeps_the_draw(tmp_path: Path) -> None:
     log = drawn_run(tmp_path, contexts=9, seed=3)
-    draw = Draw.model_validate((log.eval.metadata or {})["draw"])
+    draw = ContextDraw.model_validate((log.eval.metadata or {})["draw"])
     assert draw.seed == 3
     assert draw.drawn_contexts == 9
     assert draw.drawn_tasks == log.eval.dataset.samples
@@ -141,13 +141,13 @@ def test_the_log_keeps_the_draw(tmp_path: Path) -> None:
 
 def test_a_draw_within_categories_knows_only_these() -> None:
     task = clbench(dataset="demo", category="Rule System Application", contexts=2)
-    draw = Draw.model_validate((task.metadata or {})["draw"])
+    draw = ContextDraw.model_validate((task.metadata or {})["draw"])
     assert list(draw.strata) == ["Rule System Application"]
 
 
 def test_tasks_without_contexts_are_drawn_one_by_one() -> None:
     task = clbench_life(dataset="demo", contexts=6)
-    draw = Draw.model_validate((task.metadata or {})["draw"])
+    draw = ContextDraw.model_validate((task.metadata or {})["draw"])
     assert [s.drawn_contexts for s in draw.strata.values()] == [2, 2, 2]
     assert len(task.dataset) == 6
 
@@ -164,7 +164,7 @@ def test_the_report_gives_the_weighted_rate_and_says_that_it_is_an_estimate(
     tmp_path: Path,
 ) -> None:
     log = drawn_run(tmp_path, contexts=9, seed=3, epochs=2)
-    (table,) = report(log.location)
+    (table,) = tables_of(report(log.location))
     text = render([table], "markdown")
     # By category 1/3, 1/2, 1/2 and 1/3 of 9, 7, 4 and 4 tasks; 5/12 without weights.
     overall = table.rows[0][table.columns.index("Overall")].value
@@ -195,7 +195,7 @@ def test_different_draws_are_not_mixed(tmp_path: Path) -> None:
 
 def test_a_draw_of_the_real_benchmark(real_data: str) -> None:
     task = clbench(dataset=real_data, contexts=50, seed=1)
-    draw = Draw.model_validate((task.metadata or {})["draw"])
+    draw = ContextDraw.model_validate((task.metadata or {})["draw"])
     assert (draw.contexts, draw.tasks, draw.drawn_contexts) == (500, 1899, 50)
     assert [s.drawn_contexts for s in draw.strata.values()] == [19, 7, 10, 14]
     assert len(task.dataset) == draw.drawn_tasks

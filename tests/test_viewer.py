@@ -9,10 +9,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from inspect_clbench.judge.grading import Judgement
-from inspect_clbench.judge.replies import Failure
+from inspect_clbench.judge.asking import Judgement
+from inspect_clbench.judge.reply import Failure
 from inspect_clbench.judge.verdict import Verdict
-from inspect_clbench.viewer import escape_markdown, explain, rubric_summary
+from inspect_clbench.scoring.explanation import escape_markdown, explain, rubric_summary
 
 GENERAL = MarkdownIt("commonmark", {"html": True, "linkify": True}).enable(
     ["table", "strikethrough", "linkify"]

@@ -1,16 +1,19 @@
-"""The benchmark's tasks: wiring only."""
+"""The tasks `clbench` and `clbench_life`: dataset, solver, scorer and limits put together."""
 
 from inspect_ai import Task, task
+from inspect_ai.dataset import MemoryDataset
 from inspect_ai.log import HeadlineMetric
+from inspect_ai.scorer import Scorer
 from inspect_ai.solver import generate
 
-from inspect_clbench.dataset import DEMO, draw_samples, in_cache_order, load_samples
-from inspect_clbench.judge.prompt import load_judge_prompt
-from inspect_clbench.scorers.graders import MODEL_LIMITS
-from inspect_clbench.scorers.rubric_judge import JudgeFailure, rubric_judge
-from inspect_clbench.taxonomy import CLBENCH, CLBENCH_LIFE, Benchmark
-from inspect_clbench.viewer import viewer_config
-from inspect_clbench.whole_run import WholeRun
+from inspect_clbench.benchmarks import CLBENCH, CLBENCH_LIFE, Benchmark
+from inspect_clbench.data.dataset import draw_samples, in_cache_order, load_samples
+from inspect_clbench.data.sources import DEMO
+from inspect_clbench.judge.prompt import JudgePrompt, load_judge_prompt
+from inspect_clbench.scoring.explanation import viewer_config
+from inspect_clbench.scoring.graders import MODEL_LIMITS, Guard
+from inspect_clbench.scoring.rubric_judge import rubric_judge
+from inspect_clbench.scoring.scores import JudgeFailure
 
 # Counts comparability: it changes when the same answers could get another score.
 VERSION = 1
@@ -45,17 +48,10 @@ def clbench(
             find their common prefix in the provider's prompt cache. A --limit then
             counts in that order, not in the file's.
     """
-    return _benchmark_task(
-        CLBENCH,
-        dataset=dataset,
-        category=category,
-        sub_category=sub_category,
-        judge_prompt=judge_prompt,
-        judge_failure=judge_failure,
-        contexts=contexts,
-        seed=seed,
-        cache_order=cache_order,
-    )
+    prompt = load_judge_prompt(judge_prompt)
+    samples = load_samples(dataset, CLBENCH, category, sub_category)
+    scorer = rubric_judge(judge_prompt=judge_prompt, judge_failure=judge_failure)
+    return _benchmark_task(CLBENCH, samples, prompt, scorer, contexts, seed, cache_order)
 
 
 @task
@@ -71,64 +67,41 @@ def clbench_life(
 ) -> Task:
     """CL-bench Life: can a model learn from the messy contexts of everyday life?
 
-    Args:
-        dataset: The hub dataset; or the path or URL of a .jsonl, .json or .parquet
-            file, also compressed (.gz, .xz, .zst); or `demo`, the embedded rows.
-        category: One or several categories to keep.
-        sub_category: One or several sub-categories to keep.
-        judge_prompt: `builtin`; `upstream`, the original prompt, fetched and
-            checked; or the path of a template or of a copy of the original eval.py.
-        judge_failure: What a row without a verdict counts as: `zero`, or `unscored`
-            to leave it out of the rates.
-        contexts: Draw so many tasks at random, from each category its share, for an
-            estimate of the solving rate at a part of the price. (Each task has a
-            context of its own.)
-        seed: Which contexts are drawn; the same ones for the same seed.
-        cache_order: Arrange tasks for so many connections, as in `clbench`. It changes nothing
-            unless rows name the contexts they share.
+    The parameters are those of `clbench`. Each task has a context of its own: `contexts`
+    draws so many tasks, and `cache_order` changes nothing unless rows name the contexts
+    they share.
     """
-    return _benchmark_task(
-        CLBENCH_LIFE,
-        dataset=dataset,
-        category=category,
-        sub_category=sub_category,
-        judge_prompt=judge_prompt,
-        judge_failure=judge_failure,
-        contexts=contexts,
-        seed=seed,
-        cache_order=cache_order,
-    )
+    prompt = load_judge_prompt(judge_prompt)
+    samples = load_samples(dataset, CLBENCH_LIFE, category, sub_category)
+    scorer = rubric_judge(judge_prompt=judge_prompt, judge_failure=judge_failure)
+    return _benchmark_task(CLBENCH_LIFE, samples, prompt, scorer, contexts, seed, cache_order)
 
 
 def _benchmark_task(
     benchmark: Benchmark,
-    *,
-    dataset: str,
-    category: str | list[str] | None,
-    sub_category: str | list[str] | None,
-    judge_prompt: str,
-    judge_failure: JudgeFailure,
+    samples: MemoryDataset,
+    prompt: JudgePrompt,
+    scorer: Scorer,
     contexts: int | None,
     seed: int,
     cache_order: int | None,
 ) -> Task:
-    prompt = load_judge_prompt(judge_prompt)
-    loaded = load_samples(dataset, benchmark, category=category, sub_category=sub_category)
-    samples, draw = draw_samples(loaded, contexts, seed)
+    chosen, draw = draw_samples(samples, contexts, seed)
     return Task(
-        dataset=in_cache_order(samples, cache_order),
+        dataset=in_cache_order(chosen, cache_order),
         solver=generate(),
-        scorer=rubric_judge(judge_prompt=judge_prompt, judge_failure=judge_failure),
+        scorer=scorer,
         config=MODEL_LIMITS,
         # One failed generation must not end a run of hours: the sample is marked and
         # `inspect eval-retry` completes it.
         continue_on_fail=True,
-        early_stopping=WholeRun(),
+        early_stopping=Guard(),
         headline_metric=HeadlineMetric(scorer="rubric_judge", metric="solving_rate"),
         viewer=viewer_config(),
         version=VERSION,
         metadata={
-            "benchmark": f"{benchmark.title} demo" if dataset == DEMO else benchmark.title,
+            "benchmark": benchmark.title,
+            "demo": samples.location == DEMO,
             "judge_prompt": prompt.name,
             "judge_prompt_sha256": prompt.sha256,
             **({"draw": draw.model_dump(mode="json")} if draw else {}),

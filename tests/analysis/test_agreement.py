@@ -1,40 +1,39 @@
-"""Agreement between judges, from the logs of real runs."""
+"""Agreement between judges, from logs."""
 
 import json
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
-from inspect_ai import score
 from inspect_ai.log import read_eval_log, write_eval_log
 
-from inspect_clbench.analysis.comparing.agreement import Agreement, agreement
-from inspect_clbench.analysis.comparing.agreement_tables import agreement_tables
-from inspect_clbench.analysis.tables import FORMATS
+from inspect_clbench.analysis import Agreement, agreement
 from inspect_clbench.errors import ClbenchError
-from inspect_clbench.scorers.rubric_judge import rubric_judge
+from inspect_clbench.output import tables_of
+from inspect_clbench.output.formats import FORMATS
+from tests.support.builders import row
+from tests.support.command import clbench
 from tests.support.golden import check_golden
-from tests.support.judges import clbench, judged_eval, script
-from tests.support.server import LoopbackServer
+from tests.support.logs import make_log
+from tests.support.scripted import EMPTY, GARBLED
 
 GOLDEN = Path(__file__).parent / "golden"
 
-TASKS = [(id, f"c-{id}", "Finance") for id in ("t1", "t2", "t3", "t4", "t5", "t6", "mute")]
+ROWS = [row(id, context=f"c-{id}") for id in ("t1", "t2", "t3", "t4", "t5", "t6", "mute")]
 
-# Three rubrics a task. Solved without an n; "" is a judge that gives no verdict, and
-# four letters are a status list that does not fit.
+# Three rubrics a task. Four letters are a status list that does not fit.
 SAYS = {
-    "strict": {"t1": "yyy", "t2": "yyy", "t3": "ynn", "t4": "nnn", "t5": "", "t6": "yy?"},
+    "strict": {"t1": "yyy", "t2": "yyy", "t3": "ynn", "t4": "nnn", "t5": GARBLED, "t6": "yy?!"},
     "mild": {"t1": "yyy", "t2": "yny", "t3": "yyy", "t4": "nny", "t5": "yyy", "t6": "yyyy"},
     "third": {"t1": "yyy", "t2": "yyy", "t3": "nnn", "t4": "nnn", "t5": "yyy", "t6": "yyy"},
 }
 
 
-def says(judge: str, student: str, task: str, take: int, asked: int) -> str:
-    if (judge, task, asked) == ("strict", "t2", 2):
-        return "yyn"  # another time, another verdict
-    return SAYS[judge][task]
+def plan(judge: str, **changed: str) -> dict[str, list[str]]:
+    """What a judge says of the one answer to each task."""
+    said = SAYS[judge] | {"mute": EMPTY} | changed
+    return {task: [outcome] for task, outcome in said.items()}
 
 
 @dataclass(frozen=True)
@@ -56,46 +55,34 @@ class Logs:
 
 
 @pytest.fixture(scope="module")
-def logs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Logs]:
+def logs(tmp_path_factory: pytest.TempPathFactory) -> Logs:
     folder = tmp_path_factory.mktemp("agreement")
+    says = {judge: plan(judge) for judge in SAYS}
 
-    def run(name: str, student: str, judges: list[str]) -> str:
-        with LoopbackServer(script(says)) as server:
-            patch.setenv("LOOP_BASE_URL", server.url)
-            log = judged_eval(folder / name, student, judges, TASKS)
-            if name == "appended":
-                append(log.location, "mild")
-                append(log.location, "strict")
-            return log.location
+    def run(name: str, judges: list[str], student: str = "student", **options: Any) -> str:
+        answers = {task["metadata"]["task_id"]: [student] for task in ROWS[:-1]}
+        return make_log(
+            folder / name, ROWS, plan("strict"), provider="openai-api/loop", model=student,
+            judge=judges, says=says, answers=answers, **options,
+        ).location  # fmt: skip
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("LOOP_API_KEY", "loop-key")
-        yield Logs(
-            duo=run("duo", "student", ["strict", "mild"]),
-            trio=run("trio", "student", ["strict", "mild", "third"]),
-            other=run("other", "another", ["strict", "mild"]),
-            alone=run("alone", "student", ["strict"]),
-            appended=run("appended", "student", ["strict"]),
-        )
-
-
-def append(log: str, judge: str) -> None:
-    """Have a log judged again, as `inspect score` does."""
-    scored = score(
-        read_eval_log(log),
-        rubric_judge(),
-        action="append",
-        model_roles={"grader": f"openai-api/loop/{judge}"},
+    # Another time, another verdict.
+    again = [("mild", plan("mild")), ("strict", plan("strict", t2="yyn"))]
+    return Logs(
+        duo=run("duo", ["strict", "mild"]),
+        trio=run("trio", ["strict", "mild", "third"]),
+        other=run("other", ["strict", "mild"], student="another"),
+        alone=run("alone", ["strict"]),
+        appended=run("appended", ["strict"], again=again),
     )
-    write_eval_log(scored, log)
 
 
 def names(found: Agreement) -> list[str]:
-    return [label.removeprefix("openai-api/loop/") for label in found.labels]
+    return [name.removeprefix("openai-api/loop/") for name in found.names]
 
 
 def notes(found: Agreement) -> str:
-    return "\n".join(agreement_tables(found)[0].notes)
+    return "\n".join(map(str, tables_of(found)[0].notes))
 
 
 def test_a_panel_of_two_by_hand(logs: Logs) -> None:
@@ -113,6 +100,18 @@ def test_a_panel_of_two_by_hand(logs: Logs) -> None:
     # chance 7 · 9 + 5 · 3 = 78 of 144; (96 - 78) / (144 - 78)
     assert pair.kappa == pytest.approx(3 / 11)
     assert [answer.task_id for answer in found.disputed] == ["t2", "t3"]
+
+
+def test_a_frame_has_a_row_per_level_and_pair(logs: Logs) -> None:
+    frame = agreement([logs.trio]).to_pandas()
+    names = ("strict", "mild"), ("strict", "third"), ("mild", "third")
+    pairs = [(f"openai-api/loop/{a}", f"openai-api/loop/{b}") for a, b in names]
+    assert list(zip(frame["first"], frame["second"], strict=True)) == pairs * 2
+    assert list(frame["level"]) == ["verdicts"] * 3 + ["rubrics"] * 3
+    counts = ["both", "only_first", "only_second", "neither", "compared"]
+    assert frame.loc[0, counts].tolist() == [2, 1, 1, 1, 5]
+    assert frame.loc[0, ["agreement", "kappa"]].tolist() == pytest.approx([3 / 5, 1 / 6])
+    assert frame.shape == (6, 10)
 
 
 def test_what_is_left_out_is_counted(logs: Logs) -> None:
@@ -143,7 +142,7 @@ def test_appended_scores_and_a_judge_asked_again(logs: Logs) -> None:
     (steady,) = found.steadiness
     assert (steady.times, steady.compared) == (2, 5)
     assert steady.share == pytest.approx(0.2)
-    assert [(a.task_id, a.run) for a in steady.flipped] == [("t2", 1)]
+    assert [(a.task_id, a.epoch) for a in steady.flipped] == [("t2", 1)]
     assert "asked 2 times, changed its verdict on 1 of 5 answers, 20.0 %" in notes(found)
 
 
@@ -156,7 +155,9 @@ def test_two_logs_of_the_same_text(logs: Logs) -> None:
 def test_a_judge_that_failed_in_a_log_of_its_own_is_counted(logs: Logs) -> None:
     found = agreement([logs.alone, logs.appended])
     assert names(found) == ["strict", "strict (again 1)", "mild", "strict (again 2)"]
-    assert [len(judge.failed) for judge in found.judges] == [1, 1, 0, 1]
+    (judges,) = (table for table in tables_of(found) if table.title == "Judges")
+    column = judges.columns.index("No verdict")
+    assert [row[column].value for row in judges.rows] == [1, 1, 0, 1]
     assert "verdicts that a judge was asked for and failed to give (3)" in notes(found)
     assert "log has" not in notes(found)
 
@@ -176,20 +177,20 @@ def test_a_log_and_its_copy_with_one_more_score(logs: Logs, tmp_path: Path) -> N
         agreement([before])
 
 
-def test_other_answers_cannot_be_compared(
-    logs: Logs, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    code, out, err = clbench(capsys, monkeypatch, "agreement", logs.duo, logs.other)
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (
+            ["duo", "other"],
+            "do not hold the same answers: 6 of 6 differ (for instance task t1, run 1)",
+        ),
+        (["duo"] * 3, "3 logs given"),
+    ],
+)
+def test_what_cannot_be_compared(logs: Logs, given: list[str], words: str) -> None:
+    code, out, err = clbench("agreement", *(getattr(logs, name) for name in given))
     assert (code, out) == (2, "")
-    assert "do not hold the same answers: 6 of 6 differ (for instance task t1, run 1)" in err
-
-
-def test_three_logs_are_too_many(
-    logs: Logs, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    code, _, err = clbench(capsys, monkeypatch, "agreement", *[logs.duo] * 3)
-    assert code == 2
-    assert "3 logs given" in err
+    assert words in err
 
 
 def test_a_panel_as_one_judge(logs: Logs) -> None:
@@ -202,14 +203,9 @@ def test_a_panel_as_one_judge(logs: Logs) -> None:
 
 
 @pytest.mark.parametrize("format", FORMATS)
-def test_every_format(
-    logs: Logs,
-    format: str,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_every_format(logs: Logs, format: str) -> None:
     arguments = ("agreement", logs.appended, "--tasks", "--format", format)
-    code, out, _ = clbench(capsys, monkeypatch, *arguments)
+    code, out, _ = clbench(*arguments)
     assert code == 0
     assert "rubric" in out.lower()
     if format == "json":
@@ -220,12 +216,8 @@ def test_every_format(
 
 @pytest.mark.parametrize(("format", "ending"), [("terminal", "txt"), ("markdown", "md")])
 def test_what_people_read(
-    logs: Logs,
-    format: str,
-    ending: str,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
+    logs: Logs, format: str, ending: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "130")
     arguments = ("agreement", logs.appended, "--tasks", "--format", format)
-    check_golden(GOLDEN / f"agreement.{ending}", clbench(capsys, monkeypatch, *arguments)[1])
+    check_golden(GOLDEN / f"agreement.{ending}", clbench(*arguments)[1])

@@ -1,24 +1,21 @@
-"""Comparing two models, from the logs of real runs to the sentence."""
+"""Comparing two models, from their logs to the sentence."""
 
 import json
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any
 
 import pytest
-from inspect_ai import score
-from inspect_ai.log import EvalLog, read_eval_log, write_eval_log
 
-from inspect_clbench import rubric_judge
-from inspect_clbench.analysis.comparing.compare import compare
-from inspect_clbench.analysis.comparing.comparison import Comparison
-from inspect_clbench.analysis.comparing.comparison_tables import comparison_tables
-from inspect_clbench.analysis.tables import FORMATS
+from inspect_clbench.analysis import Comparison, compare
+from inspect_clbench.choices import Format
 from inspect_clbench.errors import ClbenchError
+from inspect_clbench.output import render, sentence, tables_of
+from inspect_clbench.output.formats import FORMATS
+from tests.support.builders import row
+from tests.support.command import clbench
 from tests.support.golden import check_golden
-from tests.support.judges import clbench, judged_eval, script
-from tests.support.server import LoopbackServer
+from tests.support.logs import make_log
 
 GOLDEN = Path(__file__).parent / "golden"
 
@@ -50,69 +47,65 @@ class Logs:
     """Alpha's run, judged by another judge too."""
 
     other_judge: str
-    """Alpha's run, judged by the other judge only."""
+    """Alpha's answers, judged by the other judge only."""
 
 
 @pytest.fixture(scope="module")
-def logs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Logs]:
-    def says(judge: str, student: str, task: str, take: int, asked: int) -> str:
-        return "yyy" if task in SOLVED[student][take - 1] else "yny"
-
+def logs(tmp_path_factory: pytest.TempPathFactory) -> Logs:
     folder = tmp_path_factory.mktemp("compare")
 
     def run(
-        name: str, student: str, *, epochs: int = 1, start: int = 0, end: int = 8
-    ) -> EvalLog:
-        # A server of its own for each run: takes are counted from one again.
-        with LoopbackServer(script(says)) as server:
-            patch.setenv("LOOP_BASE_URL", server.url)
-            chosen = TASKS[start:end]
-            return judged_eval(folder / name, student, ["judge"], chosen, epochs=epochs)
+        name: str,
+        student: str,
+        *,
+        epochs: int = 1,
+        start: int = 0,
+        end: int = 8,
+        **options: Any,
+    ) -> str:
+        chosen = TASKS[start:end]
+        rows = [row(id, context=c, sub_category=s) for id, c, s in chosen]
+        plan = {
+            id: ["yyy" if id in solved else "yny" for solved in SOLVED[student][:epochs]]
+            for id, *_ in chosen
+        }
+        if options.pop("judged_again", False):
+            options["again"] = [("other", plan)]
+        options["model"] = student
+        return make_log(
+            folder / name, rows, plan, provider="openai-api/loop", **options
+        ).location
 
-    def judged_again(log: EvalLog, action: Literal["append", "overwrite"]) -> str:
-        with LoopbackServer(script(says)) as server:
-            patch.setenv("LOOP_BASE_URL", server.url)
-            again = score(
-                read_eval_log(log.location),
-                rubric_judge(),
-                model_roles={"grader": "openai-api/loop/other"},
-                action=action,
-                display="none",
-            )
-        place = folder / action / "again.eval"
-        place.parent.mkdir()
-        write_eval_log(again, str(place))
-        return str(place)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("LOOP_API_KEY", "loop-key")
-        alpha = run("alpha", "alpha")
-        yield Logs(
-            alpha=alpha.location,
-            beta=run("beta", "beta").location,
-            alpha_twice=run("alpha-twice", "alpha", epochs=2).location,
-            beta_twice=run("beta-twice", "beta", epochs=2).location,
-            beta_more=run("beta-more", "beta", start=4, end=9).location,
-            two_judges=judged_again(alpha, "append"),
-            other_judge=judged_again(alpha, "overwrite"),
-        )
+    return Logs(
+        alpha=run("alpha", "alpha"),
+        beta=run("beta", "beta"),
+        alpha_twice=run("alpha-twice", "alpha", epochs=2),
+        beta_twice=run("beta-twice", "beta", epochs=2),
+        beta_more=run("beta-more", "beta", start=4, end=9),
+        two_judges=run("two-judges", "alpha", judged_again=True),
+        other_judge=run("other-judge", "alpha", judge="other"),
+    )
 
 
-def test_one_run_each_by_hand(logs: Logs) -> None:
-    found = compare(logs.alpha, logs.beta)
+@pytest.fixture(scope="module")
+def found(logs: Logs) -> Comparison:
+    return compare(logs.alpha, logs.beta)
+
+
+def test_one_run_each_by_hand(found: Comparison) -> None:
     # Differences: t2, t3, t5, t7 won, t4 lost. Context sums 1, 0, 1, 1, 0 less 3/8 a task:
     # 1/4, -3/4, 1/4, 5/8, -3/8, whose squares add up to 1.21875.
     overall = found.overall
     assert (overall.rate_a, overall.rate_b) == (0.625, 0.25)
     assert overall.stderr == pytest.approx((1.21875 * 5 / 4) ** 0.5 / 8)
-    assert [t.task_id for t in found.won] == ["t2", "t3", "t5", "t7"]
-    assert [t.task_id for t in found.lost] == ["t4"]
+    assert [t.task_id for t in found.tasks_by_outcome(won=True)] == ["t2", "t3", "t5", "t7"]
+    assert [t.task_id for t in found.tasks_by_outcome(won=False)] == ["t4"]
     assert found.mcnemar == pytest.approx(2 * (1 + 5) / 2**5)
     assert found.bootstrap is not None
     by_category = {c.category: c.difference for c in found.categories}
     assert by_category["Domain Knowledge Reasoning"].difference == pytest.approx(0.25)
     assert by_category["Rule System Application"].difference == pytest.approx(0.5)
-    assert found.sentence == (
+    assert sentence(found) == (
         "These data cannot tell openai-api/loop/alpha and openai-api/loop/beta apart: "
         "openai-api/loop/alpha solves 37.5 points more than openai-api/loop/beta (95 % interval "
         "−5.3 to 80.3, p = 0.072) over 8 tasks in 5 contexts; four times out of five, data "
@@ -120,11 +113,26 @@ def test_one_run_each_by_hand(logs: Logs) -> None:
     )
 
 
+def test_a_frame_has_a_row_for_all_tasks_and_per_category(logs: Logs) -> None:
+    found = compare(logs.alpha, logs.beta)
+    frame = found.to_pandas().set_index("group")
+    assert list(frame.index) == [
+        "Overall", "Domain Knowledge Reasoning", "Rule System Application",
+    ]  # fmt: skip
+    overall = frame.loc["Overall"]
+    assert (overall["a"], overall["b"]) == found.names
+    assert (overall["rate_a"], overall["rate_b"], overall["difference"]) == (0.625, 0.25, 0.375)
+    assert (overall["won"], overall["lost"], overall["tied"], overall["tasks"]) == (4, 1, 3, 8)
+    assert overall["p"] == found.overall.p
+    corrected = [category.p_holm for category in found.categories]
+    assert frame["p_holm"].tolist()[1:] == corrected
+
+
 def test_the_sides_change_places(logs: Logs) -> None:
     forth, back = compare(logs.alpha, logs.beta), compare(logs.beta, logs.alpha)
     assert back.overall.difference == -forth.overall.difference
     assert (back.overall.won, back.overall.lost) == (1, 4)
-    assert "alpha solves 37.5 points more than" in back.sentence
+    assert "alpha solves 37.5 points more than" in sentence(back)
 
 
 def test_runs_are_paired_where_both_have_as_many(logs: Logs) -> None:
@@ -157,17 +165,17 @@ def test_tasks_of_one_side_are_named_and_left_out(logs: Logs) -> None:
 
 def test_a_log_against_itself(logs: Logs) -> None:
     found = compare(logs.alpha, logs.alpha)
-    assert found.labels == ("openai-api/loop/alpha (A)", "openai-api/loop/alpha (B)")
-    assert "cannot tell" in found.sentence
-    assert "they did the same on every task" in found.sentence
-    assert "nan" not in found.sentence
+    assert found.names == ("openai-api/loop/alpha (A)", "openai-api/loop/alpha (B)")
+    assert "cannot tell" in sentence(found)
+    assert "they did the same on every task" in sentence(found)
+    assert "nan" not in sentence(found)
 
 
 def test_another_judge_is_pointed_out(logs: Logs) -> None:
     assert "differ: the difference may be theirs" not in notes(compare(logs.alpha, logs.beta))
     found = compare(logs.alpha, logs.other_judge)
     assert "! The judges differ: the difference may be theirs" in notes(found)
-    assert found.labels[1] == "openai-api/loop/alpha (openai-api/loop/other)"
+    assert found.names[1] == "openai-api/loop/alpha (openai-api/loop/other)"
 
 
 def test_several_series_on_a_side_are_named(logs: Logs) -> None:
@@ -180,58 +188,47 @@ def test_several_series_on_a_side_are_named(logs: Logs) -> None:
 
 
 def notes(comparison: Comparison) -> str:
-    return "\n".join(comparison_tables(comparison)[0].notes)
+    return "\n".join(map(str, tables_of(comparison)[0].notes))
 
 
 @pytest.mark.parametrize("format", FORMATS)
-def test_every_format_holds_the_difference(
-    logs: Logs,
-    format: str,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    arguments = ("compare", logs.alpha, logs.beta, "--tasks", "--format", format)
-    code, out, _ = clbench(capsys, monkeypatch, *arguments)
-    assert code == 0
+def test_every_format_holds_the_difference(found: Comparison, format: Format) -> None:
+    out = render(found, format, list_tasks=True)
     assert ("0.375" if format in ("csv", "json") else "37.5") in out
     assert "nan" not in out.lower().replace("finance", "")
-    target = tmp_path / "out.txt"
-    clbench(capsys, monkeypatch, *arguments, "--output", str(target))
-    assert "37.5" in target.read_text("utf-8") or "0.375" in target.read_text("utf-8")
+
+
+def test_a_file_gets_what_the_screen_would(
+    logs: Logs, found: Comparison, tmp_path: Path
+) -> None:
+    target = tmp_path / "out.md"
+    arguments = ("compare", logs.alpha, logs.beta, "--tasks", "--output", str(target))
+    assert clbench(*arguments) == (0, "", "")
+    written = target.read_text("utf-8")
+    assert written == render(found, "markdown", list_tasks=True)
 
 
 @pytest.mark.parametrize(("format", "ending"), [("terminal", "txt"), ("markdown", "md")])
 def test_what_people_read(
-    logs: Logs,
-    format: str,
-    ending: str,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
+    logs: Logs, format: str, ending: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "130")
     arguments = ("compare", logs.alpha, logs.beta_more, "--tasks", "--format", format)
-    _, out, _ = clbench(capsys, monkeypatch, *arguments)
+    _, out, _ = clbench(*arguments)
     check_golden(GOLDEN / f"compare.{ending}", out)
 
 
-def test_json_has_the_values(
-    logs: Logs, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    _, out, _ = clbench(
-        capsys, monkeypatch, "compare", logs.alpha, logs.beta, "--format", "json"
-    )
+def test_json_has_the_values(logs: Logs) -> None:
+    _, out, _ = clbench("compare", logs.alpha, logs.beta, "--format", "json")
     overall = json.loads(out)[0]["rows"][0]
     assert overall["A − B"] == 0.375
     assert (overall["Won"], overall["Lost"]) == (4, 1)
     assert overall["p (Holm)"] is None
 
 
-def test_the_seed_is_fixed_and_can_be_set(
-    logs: Logs, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_seed_is_fixed_and_can_be_set(logs: Logs) -> None:
     outs = [
-        clbench(capsys, monkeypatch, "compare", logs.alpha_twice, logs.beta, *seed)[1]
+        clbench("compare", logs.alpha_twice, logs.beta, *seed)[1]
         for seed in ((), (), ("--seed", "5"))
     ]
     assert outs[0] == outs[1]
@@ -239,12 +236,11 @@ def test_the_seed_is_fixed_and_can_be_set(
 
 
 def test_nothing_in_common_ends_with_exit_code_2(
-    logs: Logs, demo_log: str, tmp_path: Path,
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch,
+    logs: Logs, demo_log: str, tmp_path: Path
 ) -> None:  # fmt: skip
-    code, out, err = clbench(capsys, monkeypatch, "compare", logs.alpha, demo_log)
+    code, out, err = clbench("compare", logs.alpha, demo_log)
     assert (code, out) == (2, "")
     assert "different datasets" in err
-    code, _, err = clbench(capsys, monkeypatch, "compare", logs.alpha, str(tmp_path))
+    code, _, err = clbench("compare", logs.alpha, str(tmp_path))
     assert code == 2
     assert str(tmp_path) in err

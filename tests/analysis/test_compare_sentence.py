@@ -3,25 +3,17 @@
 from collections.abc import Sequence
 
 import pytest
-from inspect_ai.log import EvalConfig, EvalDataset, EvalLog, EvalSpec
 
-from inspect_clbench.analysis.comparing.comparison import Comparison
-from inspect_clbench.analysis.reading.logs import Log
-from inspect_clbench.analysis.reading.series import Series
-from inspect_clbench.analysis.statistics.paired import PairedTask, difference_of
-
-SPEC = EvalSpec(
-    created="2026-02-03T00:00:00+00:00",
-    task="inspect_clbench/clbench",
-    dataset=EvalDataset(),
-    model="m",
-    config=EvalConfig(),
-)
-LOG = Log("somewhere.eval", EvalLog(eval=SPEC))
+from inspect_clbench.analysis import Comparison, Series
+from inspect_clbench.analysis.paired import PairedTask, difference_of
+from inspect_clbench.output import sentence
 
 
 def series(model: str, effort: str = "", judge: str = "judge") -> Series:
-    return Series(model, effort, judge, "builtin", "CL-bench", logs=(LOG,), records=())
+    return Series(
+        model, effort, judge, judge_prompt="builtin", judge_prompt_sha256="", version="1",
+        again=0, logs=(), answers=(),
+    )  # fmt: skip
 
 
 def comparison(
@@ -53,7 +45,7 @@ UNKNOWN = "what difference could have been shown cannot be told."
 
 
 @pytest.mark.parametrize(
-    ("contexts", "sentence"),
+    ("contexts", "expected"),
     [
         (
             [[1]],
@@ -92,15 +84,15 @@ UNKNOWN = "what difference could have been shown cannot be told."
         ),
     ],
 )
-def test_the_sentence_is_whole_for_odd_data(contexts: list[list[int]], sentence: str) -> None:
-    assert comparison(*contexts).sentence == sentence
+def test_the_sentence_is_whole_for_odd_data(contexts: list[list[int]], expected: str) -> None:
+    assert sentence(comparison(*contexts)) == expected
 
 
 def test_a_clear_difference() -> None:
     # 60 contexts of one task, 30 of them won: mean 1/2, standard error √(0.25 / 59),
     # 2.001 of which are 13.0 points.
-    found = comparison(*[[1]] * 30, *[[0]] * 30).sentence
-    assert found.startswith(
+    found = comparison(*[[1]] * 30, *[[0]] * 30)
+    assert sentence(found).startswith(
         "These data can tell alpha and beta apart: alpha solves 50.0 points more than beta "
         "(95 % interval 37.0 to 63.0, p < 0.001) over 60 tasks in 60 contexts; four times out "
         "of five, data like these would show a difference of 18."
@@ -109,8 +101,8 @@ def test_a_clear_difference() -> None:
 
 def test_the_same_model_is_told_apart_by_what_differs() -> None:
     effort = comparison([1], [0], a=series("m", "low"), b=series("m"))
-    assert effort.labels == ("m (low)", "m (default)")
+    assert effort.names == ("m (low)", "m (default)")
     judge = comparison([1], [0], a=series("m", judge="x"), b=series("m", judge="y"))
-    assert judge.labels == ("m (x)", "m (y)")
+    assert judge.names == ("m (x)", "m (y)")
     nothing = comparison([1], [0], a=series("m"), b=series("m"))
-    assert nothing.labels == ("m (A)", "m (B)")
+    assert nothing.names == ("m (A)", "m (B)")

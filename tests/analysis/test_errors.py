@@ -4,6 +4,7 @@ import csv
 import io
 import json
 from collections.abc import Callable
+from math import isnan
 from pathlib import Path
 from typing import Any
 
@@ -12,15 +13,14 @@ from inspect_ai import score
 from inspect_ai.log import EvalLog, write_eval_log
 
 from inspect_clbench import ClbenchError, error_types, rubric_judge
-from inspect_clbench.analysis.error_types.error_plot import error_heatmap
-from inspect_clbench.analysis.error_types.errors import errors
-from inspect_clbench.analysis.reading.series import load_series
-from inspect_clbench.analysis.tables import Table, render
+from inspect_clbench.analysis import errors, load_series
+from inspect_clbench.output import Table, error_heatmap, render, tables_of
 from tests.support.builders import row
+from tests.support.command import clbench
 from tests.support.error_types import Labeller, labels_reply
 from tests.support.golden import check_golden
-from tests.support.judges import clbench
-from tests.support.scripted import EMPTY, ERROR, GARBLED, scripted_eval, scripted_judge
+from tests.support.logs import make_log
+from tests.support.scripted import EMPTY, ERROR, GARBLED, scripted_judge
 
 GOLDEN = Path(__file__).parent / "golden"
 ROWS = [
@@ -62,7 +62,7 @@ def label(log: EvalLog, path: Path, says: Callable[[str], str] = says, **options
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> EvalLog:
-    return scripted_eval(tmp_path_factory.mktemp("runs"), ROWS, PLAN, model="alpha")
+    return make_log(tmp_path_factory.mktemp("runs"), ROWS, PLAN, model="alpha")
 
 
 @pytest.fixture(scope="module")
@@ -76,7 +76,7 @@ def figures(table: Table, number: int = 0) -> dict[str, Any]:
 
 
 def test_rates_are_shares_of_the_labelled_failed_answers(labelled: str) -> None:
-    (table,) = errors(labelled)
+    (table,) = tables_of(errors(labelled))
     # Failed with text: fin1, fin2 twice, game, flow; game has no usable labels.
     found = figures(table)
     assert found["Context Ignored"] == {"mean": 3 / 4, "std": None}
@@ -86,25 +86,25 @@ def test_rates_are_shares_of_the_labelled_failed_answers(labelled: str) -> None:
     assert found["Labelled"] == {"labelled": 4, "of": 5, "share": 0.8}
     assert found["No usable labels"] == 1
     assert found["Empty answers"] == 1
-    text = " ".join(table.notes)
+    text = " ".join(map(str, table.notes))
     assert "left out of the rates: 1 row without a verdict" in text
     assert "no usable labels for 1 failed answer." in text
     assert "Judge: mockllm/labeller; prompt: error_types-1." in text
 
 
 def test_published_rows_stand_beside_on_request(labelled: str) -> None:
-    (table,) = errors(labelled, published=True)
+    (table,) = tables_of(errors(labelled, published=True))
     assert len(table.rows) == 11
     gpt = figures(table, 1)
     assert gpt["Model"] == "GPT 5.1 (High)"
     rates = [gpt[name]["mean"] for name in ("Context Ignored", "Context Misused")]
     assert rates == [0.553, 0.615]
     assert sum(gpt[t]["mean"] for t in table.columns[1:5]) > 1, "several types at once"
-    assert any("arXiv:2602.03587" in note for note in table.notes)
+    assert any("arXiv:2602.03587" in note.text for note in table.notes)
 
 
 def test_types_by_category_and_sub_category(labelled: str) -> None:
-    by_category, by_sub = errors(labelled, by=["category", "sub_category"])
+    by_category, by_sub = tables_of(errors(labelled, by=["category", "sub_category"]))
     ignored = figures(by_category)
     assert (ignored["Model"], ignored["Error type"]) == ("mockllm/alpha", "Context Ignored")
     assert ignored["Overall"]["mean"] == 3 / 4
@@ -118,25 +118,38 @@ def test_types_by_category_and_sub_category(labelled: str) -> None:
     assert figures(by_sub, 1)["Workflow Orchestration"]["mean"] == 1.0
 
 
+def test_a_frame_has_a_row_per_type_and_group(labelled: str) -> None:
+    frame = errors(labelled, by="category", published=True).to_pandas()
+    assert list(frame.columns) == ["by", "model", "type", "group", "share"]
+    ours = frame[frame["model"] == "mockllm/alpha"].set_index(["by", "type", "group"])["share"]
+    assert len(ours) == 4 * (1 + 4) + 4  # by category with all tasks, and the paper's table
+    assert ours["", "Context Ignored", "Overall"] == 3 / 4
+    assert ours["category", "Context Ignored", "Overall"] == 3 / 4
+    assert ours["category", "Context Misused", "Procedural Task Execution"] == 1.0
+    assert isnan(ours["category", "Refusal", "Rule System Application"])
+    published = frame[frame["model"] == "GPT 5.1 (High)"].set_index("type")["share"]
+    assert published["Context Misused"] == 0.615
+
+
 def test_a_draw_is_told(runs: EvalLog, tmp_path: Path) -> None:
-    (table,) = errors(label(runs, tmp_path / "alpha.eval", max_failures=1))
+    (table,) = tables_of(errors(label(runs, tmp_path / "alpha.eval", max_failures=1)))
     assert figures(table)["Labelled"]["labelled"] + figures(table)["No usable labels"] == 2
     assert "a random draw of at most 1 failure a run; 3 failed answers not drawn" in " ".join(
-        table.notes
+        map(str, table.notes)
     )
 
 
 def test_several_models_and_a_log_without_error_types(
     runs: EvalLog, labelled: str, tmp_path: Path
 ) -> None:
-    other = scripted_eval(tmp_path / "beta", ROWS, PLAN, model="beta")
+    other = make_log(tmp_path / "beta", ROWS, PLAN, model="beta")
     path = label(other, tmp_path / "beta.eval", lambda _: labels_reply(refusal=[1]))
-    plain = scripted_eval(tmp_path / "gamma", ROWS, PLAN, model="gamma")
+    plain = make_log(tmp_path / "gamma", ROWS, PLAN, model="gamma")
     # The log from before the labelling is the same run and says nothing more.
-    (table,) = errors([labelled, runs.location, path, plain.location])
+    (table,) = tables_of(errors([labelled, runs.location, path, plain.location]))
     assert [line[0].plain for line in table.rows] == ["mockllm/alpha", "mockllm/beta"]
     assert figures(table, 1)["Refusal"]["mean"] == 1.0
-    left_out = [note for note in table.notes if "it has no error types" in note]
+    left_out = [str(note) for note in table.notes if "it has no error types" in note.text]
     assert len(left_out) == 1
     assert "gamma" in left_out[0]
     error_heatmap([labelled, path], str(tmp_path / "both.svg"))
@@ -165,14 +178,9 @@ def test_the_heatmap_is_drawn(labelled: str, tmp_path: Path, ending: str) -> Non
             assert words in output.read_text("utf-8")
 
 
-def test_the_command_prints_all_formats(
-    labelled: str,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
-) -> None:
+def test_the_command_prints_all_formats(labelled: str, tmp_path: Path) -> None:
     def run(*arguments: str) -> str:
-        code, out, err = clbench(capsys, monkeypatch, "errors", labelled, *arguments)
+        code, out, err = clbench("errors", labelled, *arguments)
         assert code == 0, err
         return out
 
@@ -186,20 +194,20 @@ def test_the_command_prints_all_formats(
     assert "| Context Ignored |" in run("--by", "category", "--format", "markdown")
     assert run("--heatmap", str(tmp_path / "types.svg")) == ""
     assert (tmp_path / "types.svg").exists()
-    code, _, err = clbench(capsys, monkeypatch, "errors")
+    code, _, err = clbench("errors")
     assert (code, "No log was given" in err) == (2, True)
 
 
 def test_what_people_read(labelled: str) -> None:
-    tables = [*errors(labelled, published=True), *errors(labelled, by="category")]
-    check_golden(GOLDEN / "errors.txt", render(tables, "terminal", 100))
+    found = errors(labelled, by="category", published=True)
+    check_golden(GOLDEN / "errors.txt", render(found, "terminal", 100))
 
 
 def test_scores_of_a_second_judge_are_found_where_samples_ended_in_errors(
     tmp_path: Path,
 ) -> None:
     rows = [row("gone"), row("fin1")]
-    judged = scripted_eval(tmp_path, rows, {"gone": [ERROR], "fin1": ["nyy"]})
+    judged = make_log(tmp_path, rows, {"gone": [ERROR], "fin1": ["nyy"]})
     done = score(
         judged, rubric_judge(), model_roles={"grader": scripted_judge("second")},
         action="append", display="none",

@@ -1,13 +1,13 @@
 """The statistics of paired tasks, against values worked out by hand."""
 
 import math
+import sys
 import warnings
 from collections.abc import Sequence
-from typing import Any
 
 import pytest
 
-from inspect_clbench.analysis.statistics.paired import (
+from inspect_clbench.analysis.paired import (
     PairedTask,
     bootstrap_interval,
     difference_of,
@@ -130,11 +130,10 @@ def test_holm_by_hand_and_without_tests_that_could_not_be_made() -> None:
 def test_without_the_libraries_the_message_is_the_install_command(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    import importlib
-
-    def missing(name: str, *_: Any) -> None:
-        raise ImportError(name)
-
-    monkeypatch.setattr(importlib, "import_module", missing)
+    libraries = {"scipy", "statsmodels"}
+    for name in [name for name in sys.modules if name.split(".")[0] in libraries]:
+        monkeypatch.setitem(sys.modules, name, None)
+    for name in libraries:
+        monkeypatch.setitem(sys.modules, name, None)
     with pytest.raises(ClbenchError, match=r"pip install 'inspect-clbench\[report\]'"):
         difference_of(FIVE)

@@ -1,5 +1,6 @@
 """The tables' numbers, worked out by hand."""
 
+import math
 import subprocess
 import sys
 from pathlib import Path
@@ -8,10 +9,11 @@ from typing import Any
 import pytest
 
 from inspect_clbench.analysis import TokenRule, report
-from inspect_clbench.analysis.tables import Table
 from inspect_clbench.errors import ClbenchError
+from inspect_clbench.output import Table, tables_of
 from tests.support.builders import row
-from tests.support.scripted import EMPTY, ERROR, GARBLED, scripted_eval, tasks
+from tests.support.logs import make_log
+from tests.support.scripted import EMPTY, ERROR, GARBLED, tasks
 
 ROWS = [
     *tasks("a", "b", sub_category="Finance"),
@@ -31,7 +33,15 @@ PLAN = {
 
 @pytest.fixture(scope="module")
 def log(tmp_path_factory: pytest.TempPathFactory) -> str:
-    return scripted_eval(tmp_path_factory.mktemp("runs"), ROWS, PLAN).location
+    return make_log(tmp_path_factory.mktemp("runs"), ROWS, PLAN).location
+
+
+def tables(log: str, **options: Any) -> list[Table]:
+    return tables_of(report(log, **options))
+
+
+def notes_of(table: Table) -> list[str]:
+    return [str(note) for note in table.notes]
 
 
 def cell(table: Table, column: str, row: int = 0) -> str:
@@ -43,7 +53,7 @@ def value(table: Table, column: str) -> Any:
 
 
 def test_mean_and_std_over_runs(log: str) -> None:
-    (table,) = report(log)
+    (table,) = tables(log)
     assert cell(table, "Overall") == "62.5 ± 17.7"  # 0.5 and 0.75
     assert cell(table, "Domain Knowledge Reasoning") == "50.0 ± 0.0"  # 0.5 and 0.5
     assert cell(table, "Rule System Application") == "75.0 ± 35.4"  # 0.5 and 1
@@ -53,26 +63,28 @@ def test_mean_and_std_over_runs(log: str) -> None:
 
 
 def test_a_part_of_the_benchmark_is_marked(log: str) -> None:
-    (table,) = report(log)
+    (table,) = tables(log)
     assert cell(table, "Model") == "mockllm/student *"
-    assert "* mockllm/student: incomplete, 4 of 1,899 tasks." in table.notes
+    assert "* mockllm/student: incomplete, 4 of 1,899 tasks." in notes_of(table)
     assert table.details[0]["incomplete"] == ["4 of 1,899 tasks"]
 
 
 def test_interval_from_the_clustered_error(log: str) -> None:
     # Sums of residuals / 4: -1/8 in the first context, +1/8 in the second; the error is
     # sqrt(2 / 1 * (1/64 + 1/64)) / 2 runs = 1/8, and 0.625 ± 1.95996 / 8.
-    (table,) = report(log, ci=True)
+    (table,) = tables(log, ci=True)
     assert cell(table, "Overall") == "62.5 ± 17.7\n[38.0, 87.0]"
     assert value(table, "Overall")["low"] == pytest.approx(0.625 - 1.9599640 / 8)
     # One context alone has no error.
     assert value(table, "Rule System Application")["low"] is None
-    assert any("normal quantile 1.96" in note for note in table.notes)
-    assert "! With 2 contexts the intervals are too narrow; 30 or more would do." in table.notes
+    assert any("normal quantile 1.96" in note for note in notes_of(table))
+    assert "! With 2 contexts the intervals are too narrow; 30 or more would do." in notes_of(
+        table
+    )
 
 
 def test_thresholds(log: str) -> None:
-    (table,) = report(log, thresholds=True)
+    (table,) = tables(log, thresholds=True)
     # At 65 % two of three rubrics are enough, which lets b pass in run 1.
     assert cell(table, "65 %") == "75.0\n± 0.0"
     assert cell(table, "70 %") == cell(table, "100 %") == "62.5\n± 17.7"
@@ -81,21 +93,21 @@ def test_thresholds(log: str) -> None:
 
 
 def test_by_length_with_rules_of_ones_own(log: str) -> None:
-    (table,) = report(log, by="length")
+    (table,) = tables(log, by="length")
     # 20,000 characters are 4.9K tokens; the other prompts are short.
     assert cell(table, "4-8K") == "100.0 ± 0.0"
     assert cell(table, "0-4K") == "50.0 ± 23.6"  # 1/3 and 2/3
-    assert "Tasks: 0-4K 3, 4-8K 1, 8-16K 0, 16-32K 0, 32K+ 0." in table.notes
-    assert any("estimated as characters / 4;" in note for note in table.notes)
+    assert "Tasks: 0-4K 3, 4-8K 1, 8-16K 0, 16-32K 0, 32K+ 0." in notes_of(table)
+    assert any("estimated as characters / 4;" in note for note in notes_of(table))
 
-    rule = TokenRule("one per character", lambda record: record.prompt_chars)
-    (table,) = report(log, by="length", tokens=rule)
+    rule = TokenRule("one per character", lambda answer: answer.prompt_chars)
+    (table,) = tables(log, by="length", tokens=rule)
     assert cell(table, "16-32K") == "100.0 ± 0.0"
-    assert any("estimated as one per character;" in note for note in table.notes)
+    assert any("estimated as one per character;" in note for note in notes_of(table))
 
 
 def test_by_turns_and_rubric_count(log: str) -> None:
-    turns, rubrics = report(log, by=["turns", "rubric_count"])
+    turns, rubrics = tables(log, by=["turns", "rubric_count"])
     assert cell(turns, "1 turn") == cell(rubrics, "1-5") == "62.5 ± 17.7"
     assert cell(turns, "4+ turns") == cell(rubrics, "31+") == "–"
 
@@ -112,18 +124,18 @@ def test_rows_without_verdict_or_answer(tmp_path: Path) -> None:
         "c": [EMPTY, ERROR],
         "d": ["yyy!", "-!"],  # all met but not solved; solved without a list
     }
-    log = scripted_eval(tmp_path, tasks("a", "b", "c", "d"), plan).location
-    (table,) = report(log)
+    log = make_log(tmp_path, tasks("a", "b", "c", "d"), plan).location
+    (table,) = tables(log)
     assert cell(table, "Overall") == "45.8 ± 29.5"  # 1/4 and 2/3
     assert cell(table, "Rows") == "7 of 8"
     assert value(table, "Rows") == {"scored": 7, "total": 8}
     assert cell(table, "Judge coverage") == "85.7 %"  # of the seven with an answer
-    notes = "\n".join(table.notes)
+    notes = "\n".join(notes_of(table))
     assert "incomplete, 1 answer missing after errors" in notes
     assert "! mockllm/student: no verdict for 1 row (14.3 %) because the judge failed" in notes
 
-    (table,) = report(log, thresholds=True)
-    notes = "\n".join(table.notes)
+    (table,) = tables(log, thresholds=True)
+    notes = "\n".join(notes_of(table))
     # Left out: a in run 2 and b in run 1. Of the rest, run 1 has a, c, d; run 2 b and d.
     assert "Left out here: 2 failed rows" in notes
     assert "In 1 verdict the status list contradicts the overall score" in notes
@@ -133,28 +145,50 @@ def test_rows_without_verdict_or_answer(tmp_path: Path) -> None:
 
 def test_unscored_rows_leave_the_rates(tmp_path: Path) -> None:
     plan = {"a": ["yyy"], "b": [GARBLED], "c": ["nnn"]}
-    log = scripted_eval(
+    log = make_log(
         tmp_path, tasks("a", "b", "c"), plan, task_args={"judge_failure": "unscored"}
     )
-    (table,) = report(log.location)
+    (table,) = tables(log.location)
     assert cell(table, "Overall") == "50.0"
     assert cell(table, "Rows") == "2 of 3"
     assert cell(table, "Judge coverage") == "66.7 %"
-    assert "! mockllm/student: left out of the rates: 1 row without a verdict." in table.notes
+    assert "! mockllm/student: left out of the rates: 1 row without a verdict." in notes_of(
+        table
+    )
 
 
 def test_no_interval_where_all_contexts_came_out_alike(tmp_path: Path) -> None:
     plan = {"a": ["yyy"], "b": ["nnn"], "c": ["yyy"], "d": ["nnn"]}
-    log = scripted_eval(tmp_path, tasks("a", "b", "c", "d"), plan).location
-    (table,) = report(log, ci=True)
+    log = make_log(tmp_path, tasks("a", "b", "c", "d"), plan).location
+    (table,) = tables(log, ci=True)
     assert cell(table, "Overall") == "50.0"
     assert value(table, "Overall")["high"] is None
+
+
+def test_a_frame_of_all_tables(log: str) -> None:
+    frame = report(log, by="turns", thresholds=True, ci=True, published=True).to_pandas()
+    assert set(frame["table"]) == {"turns", "thresholds"}
+    assert not frame["published"].any()  # nobody published these
+    numbers = frame.set_index(["table", "group"])
+    overall = numbers.loc[("turns", "Overall")]
+    assert overall["model"] == overall["name"] == "mockllm/student"
+    assert overall["mean"] == pytest.approx(0.625)
+    assert overall["std"] == pytest.approx(0.25 / 2**0.5)
+    assert overall["low"] == pytest.approx(0.625 - 1.9599640 / 8)
+    assert overall["incomplete"] == "4 of 1,899 tasks"
+    assert math.isnan(numbers.loc[("turns", "4+ turns")]["mean"])
+    assert numbers.loc[("thresholds", "65 %")]["mean"] == pytest.approx(0.75)
+
+    frame = report(log, published=True).to_pandas()
+    published = frame[frame["published"] & (frame["group"] == "Overall")]
+    assert len(published) == 10
+    assert published.iloc[0]["mean"] == 0.237
 
 
 @pytest.mark.long
 def test_the_function_stands_before_the_module_and_nothing_heavy_is_imported() -> None:
     code = (
-        "import sys, inspect_clbench.analysis.reporting.report\n"
+        "import sys, inspect_clbench.analysis.report\n"
         "from inspect_clbench.analysis import report\n"
         "heavy = {'altair', 'datasets', 'pandas', 'pyarrow', 'scipy', 'statsmodels', 'vl_convert'}\n"
         "print(callable(report), sorted(heavy & sys.modules.keys()))\n"

@@ -5,10 +5,11 @@ from pathlib import Path
 import pytest
 
 from inspect_clbench.analysis import near_misses, show_task
-from inspect_clbench.analysis.reporting.show import task_text
 from inspect_clbench.errors import ClbenchError
+from inspect_clbench.output import tables_of, task_text
 from tests.support.builders import row
-from tests.support.scripted import EMPTY, ERROR, GARBLED, scripted_eval
+from tests.support.logs import make_log
+from tests.support.scripted import EMPTY, ERROR, GARBLED
 
 RUBRICS = ["Says one.", "  ", "Says\r\ntwo \x1b[31m|.", "Says three."]
 PLAN = {
@@ -22,12 +23,12 @@ PLAN = {
 @pytest.fixture(scope="module")
 def log(tmp_path_factory: pytest.TempPathFactory) -> str:
     rows = [row(id, context="c", rubrics=RUBRICS) for id in PLAN]
-    return scripted_eval(tmp_path_factory.mktemp("show"), rows, PLAN).location
+    return make_log(tmp_path_factory.mktemp("show"), rows, PLAN).location
 
 
 def test_verdicts_over_the_runs(log: str) -> None:
-    verdicts = show_task(log, "alpha-2")
-    assert [(v.record.run, v.record.outcome, v.record.rubrics_met) for v in verdicts] == [
+    verdicts = show_task(log, "alpha-2").verdicts
+    assert [(v.answer.run, v.answer.outcome, v.answer.rubrics_met) for v in verdicts] == [
         (1, "failed", 2),
         (2, "solved", 3),
         (3, "failed", 1),
@@ -35,7 +36,7 @@ def test_verdicts_over_the_runs(log: str) -> None:
     # The blank rubric has no number of its own, but leaves a gap.
     assert [number for number, _ in verdicts[2].missed] == [3, 4]
     assert verdicts[0].missed == [(1, "Says one.")]
-    assert verdicts[0].rationales == (("mockllm/judge", "Checked line by line."),)
+    assert verdicts[0].rationales == (("mockllm/judge", False, "Checked line by line."),)
 
 
 def test_text_for_people(log: str) -> None:
@@ -70,8 +71,8 @@ def test_the_beginning_of_an_id_is_enough_if_no_other_begins_so(
         ClbenchError, match=r"beta: 2 tasks begin so; for instance: beta-1, beta-2\."
     ):
         show_task(log, "beta")
-    other = scripted_eval(tmp_path, [row("gamma-1")], {"gamma-1": ["yyy"]})
-    assert show_task(other.location, "gam")[0].record.task_id == "gamma-1"
+    other = make_log(tmp_path, [row("gamma-1")], {"gamma-1": ["yyy"]})
+    assert show_task(other.location, "gam").verdicts[0].answer.task_id == "gamma-1"
 
 
 def test_an_unknown_id_names_close_ones(log: str) -> None:
@@ -83,7 +84,8 @@ def test_an_unknown_id_names_close_ones(log: str) -> None:
 
 def test_long_texts_are_shortened_unless_asked_for(tmp_path: Path) -> None:
     answer = "\n".join(f"line {number}" for number in range(20))
-    log = scripted_eval(tmp_path, [row("a")], {"a": [f"yyy\n{answer}"]}).location
+    answers = {"a": [f"Answer to a.\nIt is:\n{answer}"]}
+    log = make_log(tmp_path, [row("a")], {"a": ["yyy"]}, answers=answers).location
     short, full = (task_text(show_task(log, "a"), full) for full in (False, True))
     assert "line 3" in short
     assert "line 4" not in short
@@ -92,14 +94,14 @@ def test_long_texts_are_shortened_unless_asked_for(tmp_path: Path) -> None:
 
 
 def test_a_panel_shows_each_judge(tmp_path: Path) -> None:
-    log = scripted_eval(tmp_path, [row("a")], {"a": ["yyn"]}, judge=["one", "two"]).location
+    log = make_log(tmp_path, [row("a")], {"a": ["yyn"]}, judge=["one", "two"]).location
     text = task_text(show_task(log, "a"))
     assert "judged by mockllm/one, mockllm/two (builtin)" in text
     assert "  Rationale of mockllm/two: not solved: Checked line by line." in text
 
 
 def test_near_misses_most_often_missed_first(log: str) -> None:
-    (table,) = near_misses(log)
+    (table,) = tables_of(near_misses(log))
     assert table.columns == ("Task", "Sub-category", "Rubric", "Only miss", "Missed", "Runs")
     found = [
         (row[0].text, row[2].value["number"], *(c.value for c in row[3:])) for row in table.rows
@@ -111,11 +113,33 @@ def test_near_misses_most_often_missed_first(log: str) -> None:
         ("beta-2", 4, 1, 1, 3),
     ]
     assert table.rows[0][2].text == "4. Says three."
-    assert "Of 10 failed answers, 6 failed by one rubric." in table.notes
+    assert "Of 10 failed answers, 6 failed by one rubric." in map(str, table.notes)
 
 
 def test_near_misses_up_to_a_limit(log: str) -> None:
-    (table,) = near_misses(log, limit=1)
+    (table,) = tables_of(near_misses(log, limit=1))
     assert [row[0].text for row in table.rows] == ["alpha-1"]
-    assert "The first 1 of 4 are listed; --limit 0 lists all." in table.notes
-    assert len(near_misses(log, limit=0)[0].rows) == 4
+    assert "The first 1 of 4 are listed; --limit 0 lists all." in map(str, table.notes)
+    assert len(near_misses(log, limit=0).series[0].listed) == 4
+
+
+def test_a_frame_of_verdicts_and_one_of_near_misses(log: str) -> None:
+    verdicts = show_task(log, "alpha-2").to_pandas()
+    assert list(verdicts["epoch"]) == [1, 2, 3]
+    assert list(verdicts["outcome"]) == ["failed", "solved", "failed"]
+    assert list(verdicts["status"]) == ["nyy", "yyy", "ynn"]
+    assert list(verdicts["missed"]) == [[1], [], [3, 4]]
+    assert set(verdicts["judge"]) == {"mockllm/judge"}
+    assert set(verdicts["rationale"]) == {"Checked line by line."}
+    silent = show_task(log, "beta-1").to_pandas()
+    assert list(silent["outcome"]) == ["failed", "failed", "errored"]
+    assert silent["error"][0] == ""
+    assert silent["error"][1].startswith("no_verdict")
+    assert "scripted failure" in silent["error"][2]
+
+    near = near_misses(log, limit=2).to_pandas()
+    columns = ["name", "task_id", "number", "text", "only_miss", "missed", "runs"]
+    assert near[columns].values.tolist() == [
+        ["mockllm/student", "alpha-1", 4, "Says three.", 3, 3, 3],
+        ["mockllm/student", "alpha-2", 1, "Says one.", 1, 1, 3],
+    ]

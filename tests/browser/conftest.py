@@ -11,13 +11,17 @@ from pathlib import Path
 
 import httpx
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome") or ""
 FLAGS = [
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
     "--disable-background-networking", "--disable-component-update", "--disable-sync",
 ]  # fmt: skip
+
+# On a busy machine a page may take long to be drawn; what is broken is so for ever.
+PATIENCE = 60_000
+expect.set_options(timeout=PATIENCE)
 
 
 @pytest.fixture(scope="session")
@@ -35,11 +39,13 @@ def viewer(demo_log: str) -> Iterator[str]:
     )
     address = f"http://127.0.0.1:{port}/"
     deadline = time.monotonic() + 60
-    while time.monotonic() < deadline:
+    while True:
         try:
             httpx.get(address)
             break
         except httpx.HTTPError:
+            assert process.poll() is None, "the viewer has ended"
+            assert time.monotonic() < deadline, "the viewer does not answer"
             time.sleep(0.2)
     yield address
     process.terminate()
@@ -47,7 +53,7 @@ def viewer(demo_log: str) -> Iterator[str]:
 
 
 @pytest.fixture(scope="module")
-def browser(viewer: str) -> Iterator[Browser]:
+def browser() -> Iterator[Browser]:
     """For the tests of a module only: Playwright's event loop would be in the way of Inspect's."""
     if not CHROMIUM:
         if os.environ.get("CI"):
@@ -62,6 +68,6 @@ def browser(viewer: str) -> Iterator[Browser]:
 @pytest.fixture
 def page(browser: Browser) -> Iterator[Page]:
     page = browser.new_page(viewport={"width": 1500, "height": 950})
-    page.set_default_timeout(15_000)
+    page.set_default_timeout(PATIENCE)
     yield page
     page.close()

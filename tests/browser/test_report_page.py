@@ -1,7 +1,5 @@
 """Plots and the report's page in a browser: offline, in light and dark, and its links."""
 
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from functools import partial
@@ -10,14 +8,16 @@ from pathlib import Path
 from typing import Literal
 
 import pytest
+from inspect_ai.log import bundle_log_dir
 from playwright.sync_api import Page, expect
 
-from tests.support.scripted import scripted_eval, tasks
+from tests.support.command import clbench
+from tests.support.logs import make_log
+from tests.support.scripted import tasks
 
 pytestmark = pytest.mark.browser
 
 HOSTILE = "</script><script>window.hacked=1</script><img src=x onerror='window.hacked=1'>"
-BIN = Path(sys.executable).parent
 
 
 @pytest.fixture(scope="module")
@@ -25,15 +25,16 @@ def files(tmp_path_factory: pytest.TempPathFactory, demo_log: str) -> Path:
     """Pages of a model with a hostile name; and the demo's beside a bundled viewer."""
     folder = tmp_path_factory.mktemp("pages")
     plan = {"a": ["yyy", "yyn"], "b": ["nnn", "yyy"], "c": ["yyy", "yyy"]}
-    log = scripted_eval(folder / "logs", tasks("a", "b", "c"), plan, model=HOSTILE).location
+    log = make_log(folder / "logs", tasks("a", "b", "c"), plan, model=HOSTILE).location
     logs = str(Path(demo_log).parent)
-    for command in (
-        ["clbench", "plot", log, "-o", str(folder / "plot.html")],
-        ["clbench", "report", log, "-o", str(folder / "hostile.html")],
-        ["inspect", "view", "bundle", "--log-dir", logs, "--output-dir", str(folder / "view")],
-        ["clbench", "report", logs, "-o", str(folder / "report.html")],
+    bundle_log_dir(logs, str(folder / "view"))
+    for arguments in (
+        ["plot", log, "-o", str(folder / "plot.html")],
+        ["report", log, "-o", str(folder / "hostile.html")],
+        ["report", logs, "-o", str(folder / "report.html")],
     ):
-        subprocess.run([BIN / command[0], *command[1:]], check=True, capture_output=True)
+        done = clbench(*arguments)
+        assert done.exit_code == 0, done.stderr
     return folder
 
 

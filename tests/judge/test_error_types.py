@@ -15,18 +15,17 @@ from inspect_ai.model import (
     ChatMessageUser,
 )
 
+from inspect_clbench.benchmarks import ERROR_TYPES
 from inspect_clbench.judge.error_types import (
-    ERROR_TYPES,
     PROMPT_VERSION,
     Failed,
     Labels,
     before_answer,
     label_prompt,
     parse_labels,
-    types_of,
-    types_value,
 )
-from inspect_clbench.judge.replies import Failure
+from inspect_clbench.judge.reply import Failure
+from inspect_clbench.metrics.error_types import types_of
 from tests.support.error_types import labels_reply
 
 BOTH = labels_reply(context_ignored=[2], format_error=[1, 3])
@@ -68,7 +67,9 @@ def test_a_plain_reply_is_read_whole() -> None:
 
 
 def test_a_value_is_stable_and_can_be_read_back() -> None:
-    assert types_value(["refusal", "context_ignored"]) == "context_ignored+refusal"
+    assert (
+        read(labels_reply(refusal=[1], context_ignored=[2])).value == "context_ignored+refusal"
+    )
     assert types_of("context_ignored+refusal") == frozenset({"context_ignored", "refusal"})
     assert types_of("none") == frozenset()
     for other in ("solved", "not_drawn", "", "refusal+", 1.0, None):

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from inspect_clbench.judge.replies import Failure
+from inspect_clbench.judge.reply import Failure
 from inspect_clbench.judge.verdict import (
     RATIONALE_KEY,
     SCORE_KEY,

@@ -4,7 +4,7 @@ from typing import Any
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from inspect_clbench.judge.replies import Failure
+from inspect_clbench.judge.reply import Failure
 from inspect_clbench.judge.verdict import (
     RATIONALE_KEY,
     SCORE_KEY,

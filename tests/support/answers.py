@@ -6,10 +6,10 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from inspect_ai import eval
 from inspect_ai.log import EvalLog, EvalSample, read_eval_log
 
 from inspect_clbench import replay
+from tests.support.builders import run_eval
 
 Row = dict[str, Any]
 
@@ -69,20 +69,13 @@ def replayed(
 ) -> EvalLog:
     """Grade inference files of the demo with the demo's judge."""
     settings: dict[str, Any] = {
-        "task_args": {"dataset": "demo"},
         "model": "none",
         "model_roles": {"grader": "clbench_demo/judge"},
         "epochs": len(paths),
-        "display": "none",
         **options,
     }
-    (log,) = eval(
-        "inspect_clbench/clbench",
-        solver=replay(files=list(paths), model_name=model_name),
-        log_dir=str(log_dir),
-        **settings,
-    )
-    return log
+    solver = replay(files=list(paths), model_name=model_name)
+    return run_eval("demo", log_dir, solver=solver, **settings)
 
 
 def samples_by_key(log: EvalLog | str) -> dict[tuple[str, int], EvalSample]:

@@ -9,7 +9,7 @@ from inspect_ai import eval
 from inspect_ai.log import EvalLog
 from inspect_ai.scorer import SampleScore, Score
 
-from inspect_clbench.taxonomy import CLBENCH
+from inspect_clbench.benchmarks import CLBENCH
 
 SUB_TO_CATEGORY = {s: c for c, subs in CLBENCH.groups.items() for s in subs}
 SUB_CATEGORIES = list(SUB_TO_CATEGORY)
@@ -81,9 +81,11 @@ def sample_score(
     )
 
 
-def run_eval(dataset: str, log_dir: Path | str, **kwargs: Any) -> EvalLog:
-    """Run the task on loopback models and return its log."""
-    task_args = {"dataset": dataset, **kwargs.pop("task_args", {})}
+def run_eval(
+    dataset: str, log_dir: Path | str, *, task: str = "clbench", **kwargs: Any
+) -> EvalLog:
+    """Run a benchmark and return its log; on loopback models unless others are given."""
+    task_args = {"dataset": dataset, **(kwargs.pop("task_args", None) or {})}
     options: dict[str, Any] = {
         "model": "openai-api/loop/student",
         "model_roles": {"grader": "openai-api/loop/judge"},
@@ -92,7 +94,7 @@ def run_eval(dataset: str, log_dir: Path | str, **kwargs: Any) -> EvalLog:
         **kwargs,
     }
     (log,) = eval(
-        "inspect_clbench/clbench", task_args=task_args, log_dir=str(log_dir), **options
+        f"inspect_clbench/{task}", task_args=task_args, log_dir=str(log_dir), **options
     )
     return log
 

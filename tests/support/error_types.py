@@ -7,9 +7,8 @@ from typing import Any
 from inspect_ai.log import EvalLog
 from inspect_ai.model import Model, ModelOutput, ModelUsage, get_model
 
-from inspect_clbench.judge.error_types import ERROR_TYPES
-
-USAGE = ModelUsage(input_tokens=50, output_tokens=10, total_tokens=60)
+from inspect_clbench.benchmarks import ERROR_TYPES
+from tests.support.scripted import JUDGE_USAGE, PROBE, scripted_output
 
 
 def labels_reply(**shown: Sequence[int]) -> str:
@@ -36,10 +35,11 @@ class Labeller:
 
     def model(self) -> Model:
         def reply(input: Sequence[Any], *_: Any) -> ModelOutput:
-            self.prompts.append(input[-1].text)
-            output = ModelOutput.from_content("mockllm/labeller", self.says(input[-1].text))
-            output.usage = USAGE
-            return output
+            prompt = input[-1].text
+            if prompt == PROBE:
+                return scripted_output(self.name, "ready", ModelUsage())
+            self.prompts.append(prompt)
+            return scripted_output(self.name, self.says(prompt), JUDGE_USAGE)
 
         return get_model(f"mockllm/{self.name}", custom_outputs=reply, memoize=False)
 

@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet
 
-from inspect_clbench.taxonomy import CLBENCH
+from inspect_clbench.benchmarks import CLBENCH
 
 CATEGORY_OF = {sub: category for category, subs in CLBENCH.groups.items() for sub in subs}
 

@@ -1,4 +1,7 @@
-"""Logs whose outcomes are laid down beforehand: real evals of scripted models."""
+"""Evals of scripted models: a plan says what each answer is and how it is judged.
+
+`make_log` in `tests.support.logs` writes the log of the same plan without running anything.
+"""
 
 import re
 from collections import Counter
@@ -6,11 +9,10 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from inspect_ai import eval
 from inspect_ai.log import EvalLog
-from inspect_ai.model import ModelOutput, ModelUsage, get_model
+from inspect_ai.model import Model, ModelOutput, ModelUsage, get_model
 
-from tests.support.builders import row, verdict, write_rows
+from tests.support.builders import row, run_eval, verdict, write_rows
 
 EMPTY, GARBLED, ERROR = "", "garbled", "error"
 
@@ -29,6 +31,12 @@ Plan = Mapping[str, Sequence[str]]
 `GARBLED` for a judge without a verdict, `ERROR` for a model that fails. An exclamation
 mark after the letters turns the overall score round, against the list."""
 
+Says = Mapping[str, Plan]
+"""Judge to what it says of the answers, for judges that do not go by the answers' plan."""
+
+PROBE = "Reply with the single word: ready"
+"""What a judge is asked before a run begins."""
+
 
 def tasks(*ids: str, **fields: Any) -> list[dict[str, Any]]:
     """Rows of three rubrics, two tasks to a context."""
@@ -44,36 +52,72 @@ def scripted_eval(
     *,
     model: str = "student",
     judge: str | Sequence[str] = "judge",
-    task_args: Mapping[str, Any] | None = None,
+    says: Says | None = None,
     **options: Any,
 ) -> EvalLog:
     """Run the benchmark on these rows, as many times as the plan has runs."""
-    folder.mkdir(parents=True, exist_ok=True)
-    # The file name is part of the log, so parts of a run may have different ones.
-    dataset = write_rows(folder / f"rows-{len(list(folder.iterdir()))}.jsonl", rows)
+    asked: Counter[str] = Counter()
     judges = [judge] if isinstance(judge, str) else judge
-    (log,) = eval(
-        "inspect_clbench/clbench",
-        task_args={"dataset": dataset, **(task_args or {})},
-        model=get_model(f"mockllm/{model}", custom_outputs=_student(plan), memoize=False),
-        model_roles={"grader": [scripted_judge(name) for name in judges]},
-        epochs=max(len(runs) for runs in plan.values()),
-        log_dir=str(folder),
+    return run_eval(
+        rows_file(folder, rows),
+        folder,
+        model=_model(model, _student(model, plan, asked)),
+        model_roles={
+            "grader": [_model(j, _judge(plan=(says or {}).get(j), asked=asked)) for j in judges]
+        },
+        epochs=runs_of(plan),
         max_samples=1,  # so that the n-th call for a task is the n-th run
-        display="none",
         **options,
     )
-    return log
 
 
-def scripted_judge(name: str = "judge", turn: bool = False) -> Any:
-    """A judge that reads its verdict off the answer; or the contrary of it."""
-    return get_model(f"mockllm/{name}", custom_outputs=_judge(turn), memoize=False)
+def scripted_judge(name: str = "judge", turn: bool = False, plan: Plan | None = None) -> Model:
+    """A judge that reads its verdict off the answer, or the contrary of it, or off a plan."""
+    return _model(name, _judge(turn=turn, plan=plan))
 
 
-def _student(plan: Plan) -> Callable[..., ModelOutput]:
-    asked: Counter[str] = Counter()
+def rows_file(folder: Path, rows: Sequence[dict[str, Any]]) -> str:
+    """Write rows to a file; logs name it, so each has a name of its own."""
+    folder.mkdir(parents=True, exist_ok=True)
+    return write_rows(folder / f"rows-{len(list(folder.iterdir()))}.jsonl", rows)
 
+
+def runs_of(plan: Plan) -> int:
+    """How many runs a plan has."""
+    return max(len(runs) for runs in plan.values())
+
+
+def answer_text(task: str, outcome: str) -> str:
+    """The answer from which scripted judges read their verdict."""
+    return f"Answer to {task}.\nSTATUS={outcome}" if outcome else ""
+
+
+def judge_reply(outcome: str, turn: bool = False) -> str:
+    """What a scripted judge says, or one that says the contrary of the plan."""
+    if outcome == GARBLED:
+        return "I would rather not say."
+    letters = outcome.rstrip("!")
+    if turn:
+        letters = letters.translate(str.maketrans("yn", "ny"))
+    solved = set(letters) == {"y"}
+    words = {"y": "yes", "n": "no", "?": "perhaps"}
+    status = [words[letter] for letter in letters] if letters != "-" else []
+    score = int(solved != outcome.endswith("!"))
+    return verdict(score, status, "Checked line by line.")
+
+
+def scripted_output(model: str, text: str, usage: ModelUsage) -> ModelOutput:
+    """An output with its usage, without which mockllm would count tokens."""
+    output = ModelOutput.from_content(f"mockllm/{model}", text)
+    output.usage = usage
+    return output
+
+
+def _model(name: str, outputs: Callable[..., ModelOutput]) -> Model:
+    return get_model(f"mockllm/{name}", custom_outputs=outputs, memoize=False)
+
+
+def _student(model: str, plan: Plan, asked: Counter[str]) -> Callable[..., ModelOutput]:
     def answer(input: Sequence[Any], *_: Any) -> ModelOutput:
         found = re.search(r"TASK=(\S+)", input[-1].text)
         assert found, input[-1].text
@@ -82,31 +126,23 @@ def _student(plan: Plan) -> Callable[..., ModelOutput]:
         asked[task] += 1
         if outcome == ERROR:
             raise RuntimeError("scripted failure")
-        text = f"Answer to {task}.\nSTATUS={outcome}" if outcome else ""
-        return _output("student", text, STUDENT_USAGE)
+        return scripted_output(model, answer_text(task, outcome), STUDENT_USAGE)
 
     return answer
 
 
-def _judge(turn: bool) -> Callable[..., ModelOutput]:
+def _judge(
+    *, turn: bool = False, plan: Plan | None = None, asked: Mapping[str, int] | None = None
+) -> Callable[..., ModelOutput]:
     def judge(input: Sequence[Any], *_: Any) -> ModelOutput:
-        found = re.search(r"STATUS=(\S+)", input[-1].text)
-        assert found, input[-1].text
-        if found[1] == GARBLED:
-            return _output("judge", "I would rather not say.", JUDGE_USAGE)
-        letters = found[1].rstrip("!")
-        if turn:
-            letters = letters.translate(str.maketrans("yn", "ny"))
-        solved = set(letters) == {"y"}
-        score = int(solved != found[1].endswith("!"))
-        words = {"y": "yes", "n": "no", "?": "perhaps"}
-        status = [words[letter] for letter in letters] if letters != "-" else []
-        return _output("judge", verdict(score, status, "Checked line by line."), JUDGE_USAGE)
+        prompt = input[-1].text
+        if prompt == PROBE:
+            return scripted_output("judge", "ready", ModelUsage())
+        found = re.search(r"Answer to (\S+)\.\nSTATUS=(\S+)", prompt)
+        assert found, prompt
+        task, outcome = found.groups()
+        if plan is not None:
+            outcome = plan[task][asked[task] - 1 if asked else 0]
+        return scripted_output("judge", judge_reply(outcome, turn), JUDGE_USAGE)
 
     return judge
-
-
-def _output(model: str, text: str, usage: ModelUsage) -> ModelOutput:
-    output = ModelOutput.from_content(f"mockllm/{model}", text)
-    output.usage = usage
-    return output

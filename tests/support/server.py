@@ -120,6 +120,9 @@ class LoopbackServer:
             0,
         )  # fmt: skip
         body = json.loads(await reader.readexactly(length) or b"{}")
+        if isinstance(body.get("input"), str):  # whether an account has reasoning summaries
+            await self._send(writer, 400, {}, {"error": {"message": "not verified"}})
+            return True
         call = self._call(path, body)
         reply = self.script(call)
         if reply.delay:
@@ -127,15 +130,21 @@ class LoopbackServer:
         if reply.reset:
             writer.transport.abort()
             return False
-        payload = json.dumps(_payload(call, reply)).encode()
-        headers = "".join(f"{k}: {v}\r\n" for k, v in reply.headers.items())
+        await self._send(writer, reply.status, reply.headers, _payload(call, reply))
+        return True
+
+    @staticmethod
+    async def _send(
+        writer: asyncio.StreamWriter, status: int, fields: dict[str, str], content: Any
+    ) -> None:
+        payload = json.dumps(content).encode()
+        headers = "".join(f"{k}: {v}\r\n" for k, v in fields.items())
         writer.write(
-            f"HTTP/1.1 {reply.status} Scripted\r\nContent-Type: application/json\r\n"
+            f"HTTP/1.1 {status} Scripted\r\nContent-Type: application/json\r\n"
             f"{headers}Content-Length: {len(payload)}\r\n\r\n".encode()
             + payload
         )
         await writer.drain()
-        return True
 
     def _call(self, path: str, body: dict[str, Any]) -> Call:
         if path.endswith("/responses"):

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from inspect_clbench.judge.replies import Failure
+from inspect_clbench.judge.reply import Failure
 from inspect_clbench.judge.verdict import (
     RATIONALE_KEY,
     SCORE_KEY,

@@ -1,53 +1,36 @@
-"""Logs in, tables out: the functions for users, gathered from the rooms."""
+"""Numbers from logs: each function returns a frozen result that has `to_pandas()`.
 
-from inspect_clbench.analysis.checking.check_sheets import error_sheet, verdict_sheet
-from inspect_clbench.analysis.checking.checked import checked_errors, checked_verdicts
-from inspect_clbench.analysis.comparing.agreement import Agreement, agreement
-from inspect_clbench.analysis.comparing.agreement_tables import agreement_tables
-from inspect_clbench.analysis.comparing.compare import compare
-from inspect_clbench.analysis.comparing.comparison import Comparison
-from inspect_clbench.analysis.comparing.comparison_tables import comparison_tables
-from inspect_clbench.analysis.drawing.plots import plot
-from inspect_clbench.analysis.error_types.errors import errors
-from inspect_clbench.analysis.originals.export import Exported, export
-from inspect_clbench.analysis.originals.graded import Imported, import_graded
-from inspect_clbench.analysis.originals.verify import verify
-from inspect_clbench.analysis.pages.page import report_page
-from inspect_clbench.analysis.reading.groups import TokenRule
-from inspect_clbench.analysis.reading.series import Series, load_series
-from inspect_clbench.analysis.reporting.costs import costs
-from inspect_clbench.analysis.reporting.near_misses import near_misses
-from inspect_clbench.analysis.reporting.report import report
-from inspect_clbench.analysis.reporting.show import show_task
-from inspect_clbench.analysis.tables import Table, render, save
+`inspect_clbench.output` makes tables, pictures and pages of the results.
+"""
+
+from inspect_clbench.analysis.agreement import Agreement, agreement
+from inspect_clbench.analysis.compare import Comparison, compare
+from inspect_clbench.analysis.costs import Costs, costs
+from inspect_clbench.analysis.errors import ErrorReport, errors
+from inspect_clbench.analysis.groups import TokenRule
+from inspect_clbench.analysis.report import Report, report
+from inspect_clbench.analysis.tasks import NearMisses, TaskView, near_misses, show_task
+from inspect_clbench.logs.answers import Answer, answers_df
+from inspect_clbench.logs.series import Series, load_series
 
 __all__ = [
     "Agreement",
+    "Answer",
     "Comparison",
-    "Exported",
-    "Imported",
+    "Costs",
+    "ErrorReport",
+    "NearMisses",
+    "Report",
     "Series",
-    "Table",
+    "TaskView",
     "TokenRule",
     "agreement",
-    "agreement_tables",
-    "checked_errors",
-    "checked_verdicts",
+    "answers_df",
     "compare",
-    "comparison_tables",
     "costs",
-    "error_sheet",
     "errors",
-    "export",
-    "import_graded",
     "load_series",
     "near_misses",
-    "plot",
-    "render",
     "report",
-    "report_page",
-    "save",
     "show_task",
-    "verdict_sheet",
-    "verify",
 ]

@@ -1,1 +1,1 @@
-"""Rows of our own making, and an offline student and judge to go with them."""
+"""The demo: rows written for this package, and an offline student and judge for them."""

@@ -4,7 +4,7 @@ import json
 from collections import Counter
 from functools import cache
 from importlib.resources import files
-from typing import Any
+from typing import Any, NamedTuple
 
 from anyio.lowlevel import RunVar
 from inspect_ai.model import (
@@ -17,17 +17,14 @@ from inspect_ai.model import (
 )
 from inspect_ai.tool import ToolChoice, ToolInfo
 
-from inspect_clbench.demo.judge import judge_reply
-from inspect_clbench.demo.labeller import is_label_prompt, label_reply
+from inspect_clbench.benchmarks import BENCHMARKS
+from inspect_clbench.demo.judge import is_label_prompt, judge_reply, label_reply
 from inspect_clbench.errors import ClbenchError
 from inspect_clbench.judge.prompt import rubric_lines
-from inspect_clbench.taxonomy import BENCHMARKS
 
 # Inspect keeps a model for all evaluations of a process; what it counts must not outlive
 # one of them, or the second would start with other answers than the first.
 _calls: RunVar[Counter[tuple[str, str]]] = RunVar("clbench_demo_calls")
-
-_NO_ROW = "I only know the tasks of the demo: run this model with -T dataset=demo."
 
 
 @modelapi(name="clbench_demo")
@@ -78,56 +75,41 @@ def _count_call(model: str, prompt: str) -> int:
     return calls[model, prompt] - 1
 
 
+class _Script(NamedTuple):
+    """A task, the student's answers to it in turn, and the style of the judge's replies."""
+
+    prompt: str
+    rubrics: str
+    answers: list[str]
+    judge: str
+
+
+@cache
+def _scripts() -> list[_Script]:
+    found = []
+    folder = files("inspect_clbench.demo")
+    for benchmark in BENCHMARKS.values():
+        told = json.loads((folder / f"{benchmark.demo}answers.json").read_text("utf-8"))
+        rows = (folder / f"{benchmark.demo}rows.jsonl").read_text("utf-8")
+        for row in map(json.loads, filter(None, rows.split("\n"))):
+            prompt = "\n".join(message["content"] for message in row["messages"])
+            script = told[row["metadata"]["task_id"]]
+            rubrics = rubric_lines(row["rubrics"])
+            found.append(_Script(prompt, rubrics, script["answers"], script["judge"]))
+    return found
+
+
 def _answer(prompt: str, call: int) -> str:
-    """The student's n-th answer to a task: another one in each run."""
-    scripts = _by_prompt()
-    if prompt not in scripts:
-        return _NO_ROW
-    answers: list[str] = scripts[prompt]["answers"]
-    return answers[call % len(answers)]
+    for script in _scripts():
+        if script.prompt == prompt:
+            return script.answers[call % len(script.answers)]
+    return "I only know the tasks of the demo: run this model with -T dataset=demo."
 
 
 def _grade(prompt: str, call: int) -> str:
     if is_label_prompt(prompt):
         return label_reply(prompt)
-    known = (item for item in _styles().items() if item[0] in prompt)
-    rubric_text, style = next(known, ("", "plain"))
-    return judge_reply(prompt, style, call, rubric_text)
-
-
-@cache
-def _rows() -> list[dict[str, Any]]:
-    return [
-        json.loads(line)
-        for benchmark in BENCHMARKS.values()
-        for line in _text(f"{benchmark.demo}rows.jsonl").split("\n")
-        if line
-    ]
-
-
-@cache
-def _scripts() -> dict[str, Any]:
-    scripts: dict[str, Any] = {}
-    for benchmark in BENCHMARKS.values():
-        scripts |= json.loads(_text(f"{benchmark.demo}answers.json"))
-    return scripts
-
-
-def _text(name: str) -> str:
-    return (files("inspect_clbench.demo") / name).read_text("utf-8")
-
-
-@cache
-def _by_prompt() -> dict[str, Any]:
-    return {
-        "\n".join(m["content"] for m in row["messages"]): _scripts()[row["metadata"]["task_id"]]
-        for row in _rows()
-    }
-
-
-@cache
-def _styles() -> dict[str, str]:
-    return {
-        rubric_lines(row["rubrics"]): _scripts()[row["metadata"]["task_id"]]["judge"]
-        for row in _rows()
-    }
+    for script in _scripts():
+        if script.rubrics in prompt:
+            return judge_reply(prompt, script.judge, call, script.rubrics)
+    return judge_reply(prompt)

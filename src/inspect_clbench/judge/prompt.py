@@ -1,8 +1,13 @@
-"""What the judge is asked: rubric lines, the built-in template, and the original prompt of a pinned file."""
+"""What the judge is asked: rubric lines, the built-in template, or the original prompt.
+
+The original prompt is not part of this package: it is taken out of its pinned file, which is
+read and never executed.
+"""
 
 import ast
 import hashlib
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
@@ -23,7 +28,7 @@ UPSTREAM_SHA256 = "f840935f89b7193c4ff6a67961703cb1d1f28d1c95719c68572999df7db87
 UPSTREAM_URL = (
     f"https://raw.githubusercontent.com/Tencent-Hunyuan/CL-bench/{UPSTREAM_COMMIT}/eval.py"
 )
-_UPSTREAM_MOST_BYTES = 1_000_000
+_MOST_BYTES = 1_000_000  # the file has 16,126
 _FETCH_BY_HAND = (
     "Get that file on a machine with access and give its path: -T judge_prompt=path/to/eval.py"
 )
@@ -32,8 +37,8 @@ _NO_RUBRICS = "(This task lists no rubric.)"
 
 
 @dataclass(frozen=True)
-class JudgePrompt:
-    """A template for the judge's one message, with a place for rubrics and answer."""
+class Template:
+    """The text of a judge's one message, with placeholders."""
 
     name: str
     template: str
@@ -42,17 +47,19 @@ class JudgePrompt:
     def sha256(self) -> str:
         return hashlib.sha256(self.template.encode()).hexdigest()
 
-    def render(self, rubrics: Sequence[str], answer: str) -> str:
-        """Put rubrics and answer in their places, each literally and once.
+    def fill(self, values: Mapping[str, str]) -> str:
+        """Put each value in the place of its placeholder, literally and whole."""
+        # Cut at its placeholders first, so that those inside a value stay as they are.
+        places = "|".join(re.escape(place) for place in values)
+        parts = re.split(f"({places})", self.template)
+        return "".join(values.get(part, part) for part in parts)
 
-        The template is cut at the placeholders first, so that placeholders inside
-        a rubric or an answer stay as they are.
-        """
-        values = {RUBRICS: rubric_lines(rubrics), ANSWER: answer}
-        first, second = sorted(values, key=self.template.index)
-        head, rest = self.template.split(first)
-        middle, tail = rest.split(second)
-        return "".join((head, values[first], middle, values[second], tail))
+
+class JudgePrompt(Template):
+    """Asks for a verdict: a place for the rubrics and one for the answer."""
+
+    def render(self, rubrics: Sequence[str], answer: str) -> str:
+        return self.fill({RUBRICS: rubric_lines(rubrics), ANSWER: answer})
 
 
 def graded_text(completion: str) -> str:
@@ -65,7 +72,7 @@ def graded_text(completion: str) -> str:
     only_thought = text.startswith("<think>") and (
         "</think>" not in text or text.endswith("</think>")
     )
-    return "" if only_thought or not text else completion
+    return completion if text and not only_thought else ""
 
 
 def numbered_rubrics(rubrics: Sequence[str]) -> list[tuple[int, str]]:
@@ -80,13 +87,7 @@ def rubric_lines(rubrics: Sequence[str]) -> str:
 
 
 def load_judge_prompt(judge_prompt: str = "builtin") -> JudgePrompt:
-    """Find the template a user named.
-
-    Args:
-        judge_prompt: `builtin`; `upstream` (the original prompt, downloaded once
-            and checked); or a path, to a copy of the original `eval.py` or to a
-            text template.
-    """
+    """The template that a user named: `builtin`, `upstream` or a path."""
     if judge_prompt == "builtin":
         return _builtin()
     if judge_prompt == "upstream":
@@ -100,14 +101,14 @@ def load_judge_prompt(judge_prompt: str = "builtin") -> JudgePrompt:
             f"({getattr(ex, 'strerror', None) or ex}). Use builtin, upstream, or the path "
             "of a text template or of a copy of CL-bench's eval.py."
         ) from None
-    if path.suffix == ".py" or _is_upstream(content):
-        if not _is_upstream(content):
-            raise ClbenchError(
-                f"{path}: {_not_upstream(content)} Take the file from {UPSTREAM_URL}, "
-                "unchanged down to its line endings; or, for a template of your own, give "
-                "the file another ending than .py."
-            )
-        return JudgePrompt("upstream", upstream_template(content.decode()))
+    if _sha256(content) == UPSTREAM_SHA256:
+        return JudgePrompt("upstream", upstream_template(content))
+    if path.suffix == ".py":
+        raise ClbenchError(
+            f"{path}: {_not_upstream(content)} Take the file from {UPSTREAM_URL}, "
+            "unchanged down to its line endings; or, for a template of your own, give "
+            "the file another ending than .py."
+        )
     try:
         template = content.decode("utf-8-sig")
     except UnicodeDecodeError as ex:
@@ -115,74 +116,56 @@ def load_judge_prompt(judge_prompt: str = "builtin") -> JudgePrompt:
             f"{path}: not UTF-8 text (byte {ex.start + 1}: {ex.reason}). Save the "
             "template as UTF-8."
         ) from None
-    _check_placeholders(template, str(path))
+    for placeholder in (RUBRICS, ANSWER):
+        if (count := template.count(placeholder)) != 1:
+            raise ClbenchError(
+                f"{path}: the placeholder {placeholder} must stand in a judge "
+                f"template exactly once; it stands there {count} times."
+            )
     return JudgePrompt(path.name, template)
-
-
-def upstream_template(source: str) -> str:
-    """Take the original prompt out of the source of `eval.py`, without executing it."""
-    try:
-        module = ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError) as ex:
-        raise ClbenchError(f"eval.py: not Python source ({ex}).") from None
-    for node in ast.walk(module):
-        if (
-            isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-            and node.name == "call_judge_api"
-        ):
-            for statement in ast.walk(node):
-                value = _assigned_prompt(statement)
-                if value is not None:
-                    template = _literal_text(value)
-                    _check_placeholders(template, "eval.py")
-                    return template
-    raise ClbenchError("eval.py: no prompt found in call_judge_api.")
 
 
 @cache
 def _builtin() -> JudgePrompt:
-    resource = files("inspect_clbench.judge") / "builtin.txt"
-    return JudgePrompt("builtin", resource.read_text(encoding="utf-8"))
+    return JudgePrompt("builtin", packaged_text("builtin.txt"))
 
 
-def _assigned_prompt(statement: ast.AST) -> ast.expr | None:
-    match statement:
-        case (
-            ast.Assign(targets=[ast.Name(id="grading_prompt")], value=value)
-            | ast.AnnAssign(target=ast.Name(id="grading_prompt"), value=value)
-        ):
-            return value
-    return None
+def packaged_text(name: str) -> str:
+    """A template of this package."""
+    return (files("inspect_clbench.judge") / name).read_text(encoding="utf-8")
 
 
-def _literal_text(node: ast.expr) -> str:
-    match node:
-        case ast.Constant(value=str(text)):
-            return text
-        case ast.FormattedValue(value=ast.Name(id=name), conversion=-1, format_spec=None):
+def upstream_template(source: bytes) -> str:
+    """The original prompt out of the source of `eval.py`, which is not executed.
+
+    The source was checked by its hash, so a file of another shape does not come here.
+    """
+    nodes = ast.walk(ast.parse(source))
+    judge = next(node for node in nodes if getattr(node, "name", "") == "call_judge_api")
+    for node in ast.walk(judge):
+        match node:
+            case ast.Assign([ast.Name("grading_prompt")], ast.JoinedStr(parts)):
+                return "".join(map(_template_part, parts))
+    raise AssertionError("call_judge_api has no grading_prompt")
+
+
+def _template_part(part: ast.expr) -> str:
+    match part:
+        case ast.FormattedValue(ast.Name(name)):
             return f"{{{name}}}"
-        case ast.JoinedStr(values=values):
-            return "".join(_literal_text(value) for value in values)
-    raise ClbenchError(f"eval.py: line {node.lineno}: the prompt is not plain text.")
+        case ast.Constant(text):
+            return str(text)
+    raise AssertionError(f"line {part.lineno}: the prompt is not plain text")
 
 
-def _check_placeholders(template: str, where: str) -> None:
-    for placeholder in (RUBRICS, ANSWER):
-        if (count := template.count(placeholder)) != 1:
-            raise ClbenchError(
-                f"{where}: the placeholder {placeholder} must stand in a judge "
-                f"template exactly once; it stands there {count} times."
-            )
-
-
-def _is_upstream(content: bytes) -> bool:
-    return hashlib.sha256(content).hexdigest() == UPSTREAM_SHA256
+def _sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
 
 
 def _not_upstream(content: bytes) -> str:
     return (
         f"this is not CL-bench's eval.py at commit {UPSTREAM_COMMIT[:12]} (sha256 "
-        f"{hashlib.sha256(content).hexdigest()[:12]}…, expected {UPSTREAM_SHA256[:12]}…)."
+        f"{_sha256(content)[:12]}…, expected {UPSTREAM_SHA256[:12]}…)."
     )
 
 
@@ -191,38 +174,35 @@ def upstream_cache_file() -> Path:
     return user_cache_path("inspect_clbench") / f"upstream-eval-{UPSTREAM_COMMIT[:12]}.py"
 
 
-def _upstream_source() -> str:
+def _upstream_source() -> bytes:
     cached = upstream_cache_file()
-    try:
-        content = cached.read_bytes()
-    except OSError:
-        content = b""
-    if not _is_upstream(content):
-        content = _download()
-        # A cache folder that cannot be written to only costs another download.
-        with suppress(OSError), replacing(cached) as file:
-            file.write(content)
-    return content.decode()
+    with suppress(OSError):
+        if _sha256(content := cached.read_bytes()) == UPSTREAM_SHA256:
+            return content
+    content = _download()
+    # A cache folder that cannot be written to only costs another download.
+    with suppress(OSError), replacing(cached) as file:
+        file.write(content)
+    return content
 
 
 def _download() -> bytes:
-    content = bytearray()
+    content = b""
     try:
         with httpx.stream("GET", UPSTREAM_URL, timeout=30, follow_redirects=True) as response:
-            response.raise_for_status()
-            for chunk in response.iter_bytes():
+            for chunk in response.raise_for_status().iter_bytes():
                 content += chunk
-                if len(content) > _UPSTREAM_MOST_BYTES:
+                if len(content) > _MOST_BYTES:
                     break
     except Exception as ex:  # a broken proxy or certificate setting is not an HTTPError
         raise ClbenchError(
             f"judge_prompt=upstream: the original prompt could not be fetched from "
             f"{UPSTREAM_URL} ({type(ex).__name__}: {ex}). {_FETCH_BY_HAND}"
         ) from None
-    if not _is_upstream(bytes(content)):
+    if _sha256(content) != UPSTREAM_SHA256:
         raise ClbenchError(
             f"judge_prompt=upstream: {UPSTREAM_URL} gave something else: "
-            f"{_not_upstream(bytes(content))} Does a proxy answer in its place? "
+            f"{_not_upstream(content)} Does a proxy answer in its place? "
             f"{_FETCH_BY_HAND}"
         )
-    return bytes(content)
+    return content

@@ -1,4 +1,4 @@
-"""A judge's reply becomes a verdict, or a named failure. Pure and total: no text makes it raise."""
+"""From a judge's reply to a verdict or a named failure. Pure and total: no text makes it raise."""
 
 import math
 import re
@@ -6,25 +6,23 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from inspect_clbench.judge.replies import (
+from inspect_clbench.judge.reply import (
+    MOST_SHOWN,
     Failure,
     Source,
     Wanted,
     as_text,
     find_record,
-    shortened,
+    yes_or_no,
 )
+from inspect_clbench.text import shortened
 
 SCORE_KEY = "Overall Score"
 STATUS_KEY = "List of Requirement Satisfaction Status"
 RATIONALE_KEY = "Grading Rationale"
 
 _WANTED = Wanted(
-    key=SCORE_KEY,
-    name="overall scores",
-    none="no_verdict",
-    several="several_verdicts",
-    quoted="quoted_verdict",
+    SCORE_KEY, "overall scores", "no_verdict", "several_verdicts", "quoted_verdict"
 )
 
 # How judges write a status, from the clearest to the least clear. A list has none.
@@ -41,9 +39,7 @@ class Verdict:
 
     solved: bool
     rationale: str
-    requirement_status: tuple[Any, ...]
-    """The status list as the judge wrote it."""
-
+    requirement_status: tuple[Any, ...]  # the status list as the judge wrote it
     source: Source
 
     @cached_property
@@ -60,22 +56,15 @@ class Verdict:
         return bool(status) and set(status) == {"y"}
 
 
-def parse_verdict(reply: str, *, cut_off: bool = False, answer: str = "") -> Verdict | Failure:
-    """Read a judge's reply: the one JSON object with an overall score in it.
-
-    Args:
-        reply: The reply's text, without reasoning.
-        cut_off: Whether the reply ended at a length limit.
-        answer: The graded answer, to tell a verdict from a quotation of it.
-    """
+def parse_verdict(reply: str, cut_off: bool = False, answer: str = "") -> Verdict | Failure:
+    """Read a judge's reply on an answer, which may have ended at a length limit."""
     found = find_record(reply, _WANTED, cut_off=cut_off, answer=answer)
-    return found if isinstance(found, Failure) else _verdict(*found)
-
-
-def _verdict(record: dict[str, Any], source: Source) -> Verdict | Failure:
+    if isinstance(found, Failure):
+        return found
+    record, source = found
     solved = _solved(record[SCORE_KEY])
     if solved is None:
-        return Failure("bad_score", shortened(as_text(record[SCORE_KEY])))
+        return Failure("bad_score", shortened(as_text(record[SCORE_KEY]), MOST_SHOWN))
     status = record.get(STATUS_KEY)
     if isinstance(status, dict):  # {"1": "yes", ...} instead of a list
         status = list(status.values())
@@ -100,30 +89,19 @@ def _status_letter(entry: Any) -> str:
     # Some judges write {"requirement": "...", "status": "yes"} for each.
     parts = list(entry.values()) if isinstance(entry, dict) else [entry]
     for pattern in _STATUS_WORDS:
-        letters = {letter for part in parts if (letter := _letter(part, pattern))}
-        if len(letters) == 1:
-            return letters.pop()
+        said = {yes_or_no(part, pattern) for part in parts} - {None}
+        if len(said) == 1:
+            return "y" if said.pop() else "n"
     return "?"
 
 
-def _letter(status: Any, pattern: re.Pattern[str]) -> str | None:
-    if isinstance(status, bool):
-        return "y" if status else "n"
-    if isinstance(status, str) and (match := pattern.match(status)):
-        return "y" if match[1].lower() in ("yes", "true") else "n"
-    return None
-
-
 def _as_entry(value: Any) -> Any:
-    """An entry of the status list in a shape that every log and table can hold."""
+    # In a shape that every log and table can hold.
     if isinstance(value, dict):
         return {as_text(key): _as_scalar(part) for key, part in value.items()}
     return _as_scalar(value)
 
 
 def _as_scalar(value: Any) -> Any:
-    if value is None or isinstance(value, int):
-        return value
-    if isinstance(value, float) and math.isfinite(value):
-        return value
-    return as_text(value)
+    is_number = isinstance(value, int) or (isinstance(value, float) and math.isfinite(value))
+    return value if value is None or is_number else as_text(value)

@@ -1,1 +1,0 @@
-"""Sheets that a person fills in, and what comes of them."""

@@ -1,1 +1,0 @@
-"""Two models on the same tasks, and judges on the same answers."""

@@ -1,1 +1,0 @@
-"""Why answers failed: the table of error types and its picture."""

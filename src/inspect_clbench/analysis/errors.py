@@ -1,0 +1,168 @@
+"""The paper's Table 3 from logs: which error types failed answers show, and where."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from inspect_clbench.analysis.frames import Result
+from inspect_clbench.analysis.groups import grouping
+from inspect_clbench.analysis.report import (
+    OVERALL,
+    RateTable,
+    build_rate_table,
+    divide,
+    known_groups,
+    published_tables,
+)
+from inspect_clbench.analysis.statistics import Rate
+from inspect_clbench.benchmarks import ERROR_TYPES
+from inspect_clbench.choices import By, ErrorsBy
+from inspect_clbench.errors import ClbenchError
+from inspect_clbench.logs.answers import ERROR_TYPES_SCORER, Answer, read_labels
+from inspect_clbench.logs.files import Log, Paths
+from inspect_clbench.logs.series import Series, load_series, series_names
+from inspect_clbench.metrics.error_types import coverage, type_rates
+
+
+@dataclass(frozen=True)
+class CrossRow:
+    """The error types of one series by groups of tasks."""
+
+    model: str
+    rates: Mapping[str, Mapping[str, Rate]]
+    """By error type, then by group."""
+
+    labelled: Mapping[str, int]
+    """How many answers of each group have labels."""
+
+
+@dataclass(frozen=True)
+class CrossTable:
+    """Error types by groups of tasks, for several series."""
+
+    by: By
+    divided_by: str
+    groups: tuple[str, ...]
+    spans: tuple[tuple[str, int], ...]
+    rows: tuple[CrossRow, ...]
+
+
+@dataclass(frozen=True)
+class ErrorReport(Result):
+    """Error types of failed answers."""
+
+    series: tuple[Series, ...]
+    unlabelled: tuple[Log, ...]
+    """Logs that have no error types, passed over."""
+
+    main: RateTable | None
+    crossed: tuple[CrossTable, ...]
+
+    def records(self) -> Iterator[dict[str, Any]]:
+        for table in self.crossed:
+            for row in table.rows:
+                for kind, rates in row.rates.items():
+                    for group, rate in rates.items():
+                        yield _record(table.by, row.model, kind, group, rate)
+        for own in self.main.rows if self.main else ():
+            for kind, found in own.rates.items():
+                yield _record("", own.name, kind, OVERALL, found)
+
+
+def _record(by: str, model: str, kind: str, group: str, rate: Rate | None) -> dict[str, Any]:
+    share = rate.mean if rate else None
+    return {"by": by, "model": model, "type": kind, "group": group, "share": share}
+
+
+def errors(
+    paths: Paths, *, by: str | Sequence[str] = (), published: bool = False
+) -> ErrorReport:
+    """The share of labelled failed answers, over samples and runs, that show each type.
+
+    Args:
+        paths: Log files, folders or URLs. Logs without error types are passed over.
+        by: A cross table of types by `category` or `sub_category`, or both, instead of
+            the paper's table.
+        published: The paper's table with the published rows, where there are any.
+    """
+    chosen = known_groups(by, ErrorsBy)
+    series, unlabelled = load_labelled(paths)
+    return ErrorReport(
+        series=tuple(series),
+        unlabelled=tuple(unlabelled),
+        main=_main_table(series, published) if published or not chosen else None,
+        crossed=tuple(_cross_table(series, name) for name in chosen),
+    )
+
+
+def load_labelled(paths: Paths) -> tuple[list[Series], list[Log]]:
+    """The series whose failed answers have error types, and the logs that have none."""
+    having: set[str] = set()
+    lacking: list[Log] = []
+
+    def read(log: Log) -> list[Answer]:
+        answers = read_labels(log)
+        if answers:
+            having.add(log.eval_id)
+        else:
+            lacking.append(log)
+        return answers
+
+    try:
+        series = load_series(paths, read)
+    except ClbenchError:
+        lacking.sort(key=_oldest_first)
+        if lacking and not having:
+            raise ClbenchError(
+                f"{lacking[0]}: its failed answers have no error types yet. Have them labelled: "
+                f"inspect score {lacking[0]} --scorer inspect_clbench/{ERROR_TYPES_SCORER} --action append "
+                "--overwrite --model-role grader=JUDGE"
+            ) from None
+        raise
+    # A log's copy from before it was labelled says nothing more.
+    lacking.sort(key=_oldest_first)  # logs are read several at a time
+    return series, [log for log in lacking if log.eval_id not in having]
+
+
+def _oldest_first(log: Log) -> tuple[str, str]:
+    return log.header.eval.created, log.location
+
+
+def _main_table(series: Sequence[Series], published: bool) -> RateTable:
+    keys = {title: key for key, title in ERROR_TYPES.items()}
+    rates = {id(one): type_rates(a.label for a in one.answers) for one in series}
+    return build_rate_table(
+        "error_types",
+        series,
+        tuple(keys),
+        lambda one, title: Rate(rates[id(one)][keys[title]]),
+        counts=lambda one: {"labels": coverage(a.label for a in one.answers)},
+        sources=published_tables(series, error_types=published),
+    )
+
+
+def _cross_table(series: Sequence[Series], by: By) -> CrossTable:
+    groups = grouping(by, series[0].benchmark)
+    rows = []
+    for one, name in zip(series, series_names(series), strict=True):
+        divided: dict[str, Sequence[Answer]] = dict(divide(one.answers, groups.group_of))
+        parts = {group: divided.get(group, ()) for group in groups.names}
+        if not groups.spans:
+            parts = {OVERALL: one.answers, **parts}
+        rates = {group: type_rates(a.label for a in some) for group, some in parts.items()}
+        rows.append(
+            CrossRow(
+                model=name,
+                rates={
+                    title: {group: Rate(found[key]) for group, found in rates.items()}
+                    for key, title in ERROR_TYPES.items()
+                },
+                labelled={group: _labelled(some) for group, some in parts.items()},
+            )
+        )
+    names = groups.names if groups.spans else (OVERALL, *groups.names)
+    return CrossTable(by, groups.title, names, groups.spans, tuple(rows))
+
+
+def _labelled(answers: Iterable[Answer]) -> int:
+    return coverage(answer.label for answer in answers).labelled

@@ -1,0 +1,82 @@
+"""Ways to divide the tasks of a benchmark: by sub-category, length, turns, rubrics."""
+
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from inspect_clbench.benchmarks import Benchmark
+from inspect_clbench.choices import By
+from inspect_clbench.errors import ClbenchError
+from inspect_clbench.logs.answers import Answer
+
+_K = 1024  # nearer to the task counts of the paper's bins than 1,000
+_LENGTHS = ((0, "0-4K"), (4 * _K, "4-8K"), (8 * _K, "8-16K"), (16 * _K, "16-32K"), (32 * _K, "32K+"))  # fmt: skip
+_TURNS = ((1, "1 turn"), (2, "2 turns"), (3, "3 turns"), (4, "4+ turns"))
+_RUBRICS = ((0, "1-5"), (6, "6-10"), (11, "11-15"), (16, "16-20"), (21, "21-30"), (31, "31+"))
+
+
+@dataclass(frozen=True)
+class TokenRule:
+    """How the length of a prompt in tokens is estimated; its name goes into the table."""
+
+    name: str
+    count: Callable[[Answer], float]
+
+    @staticmethod
+    def chars_per_token(chars: float = 4) -> "TokenRule":
+        """Prompt characters divided by so many."""
+        if not chars > 0:
+            raise ClbenchError(f"{chars} characters per token: use a number above 0.")
+        return TokenRule(f"characters / {chars:g}", lambda answer: answer.prompt_chars / chars)
+
+
+@dataclass(frozen=True)
+class Grouping:
+    """A division of tasks into named groups."""
+
+    title: str
+    names: tuple[str, ...]
+    group_of: Callable[[Answer], str]
+    note: str = ""
+    spans: tuple[tuple[str, int], ...] = ()
+    """Names for so many of the groups each, where there are too many for one table."""
+
+
+def grouping(by: By, benchmark: Benchmark, tokens: TokenRule | None = None) -> Grouping:
+    """The groups that tasks fall into.
+
+    Args:
+        by: What tasks are divided by.
+        benchmark: Where categories and their order come from.
+        tokens: How prompt tokens are estimated, for `length`; characters / 4 if not given.
+    """
+    match by:
+        case By.CATEGORY:
+            return Grouping("category", benchmark.categories, lambda a: a.category)
+        case By.SUB_CATEGORY:
+            spans = tuple((name, len(subs)) for name, subs in benchmark.groups.items())
+            names = benchmark.sub_categories
+            return Grouping("sub-category", names, lambda a: a.sub_category, spans=spans)
+        case By.LENGTH:
+            rule = tokens or TokenRule.chars_per_token()
+            note = f"Prompt length in tokens, estimated as {rule.name}; 1K = {_K:,} tokens."
+            return _binned("prompt length", _LENGTHS, rule.count, note)
+        case By.TURNS:
+            return _binned("user turns in the prompt", _TURNS, lambda a: a.turns)
+        case By.RUBRIC_COUNT:
+            return _binned("number of rubrics", _RUBRICS, lambda a: a.rubrics_total)
+
+
+def _binned(
+    title: str,
+    bins: Sequence[tuple[int, str]],
+    measure: Callable[[Answer], float],
+    note: str = "",
+) -> Grouping:
+    starts = [start for start, _ in bins]
+    names = tuple(name for _, name in bins)
+
+    def group_of(answer: Answer) -> str:
+        return names[max(bisect_right(starts, measure(answer)) - 1, 0)]
+
+    return Grouping(title, names, group_of, note)

@@ -1,1 +1,0 @@
-"""The formats of the original scripts and of the leaderboard: out, in, checked."""

@@ -1,0 +1,336 @@
+"""Solving rates of series: the paper's main table, and the same by groups and thresholds.
+
+The tables of the command line, the pictures and the page are all made from the numbers
+that are computed here.
+"""
+
+import math
+import statistics
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, cast
+
+from inspect_clbench.analysis.estimate import estimated_rate
+from inspect_clbench.analysis.frames import Result
+from inspect_clbench.analysis.groups import TokenRule, grouping
+from inspect_clbench.analysis.published import Block, Published, published_table
+from inspect_clbench.analysis.statistics import Rate, rate_of, rate_of_runs
+from inspect_clbench.choices import By, ErrorsBy
+from inspect_clbench.errors import ClbenchError
+from inspect_clbench.logs.answers import Answer
+from inspect_clbench.logs.files import Paths
+from inspect_clbench.logs.series import Series, as_series, differences, series_names, trials_of
+from inspect_clbench.metrics.solving import Trial, mean_rate, run_rates
+
+Kind = By | Literal["main", "thresholds", "error_types"]
+
+OVERALL = "Overall"
+RUBRICS_MET = "Rubrics met"
+THRESHOLDS = tuple(range(60, 101, 5))
+"""Percent of a task's rubrics; at 100 the pass rate is the solving rate."""
+
+
+@dataclass(frozen=True)
+class RateRow:
+    """The rates of one series, or of one model in a published table."""
+
+    model: str
+    name: str
+    """No other series has it."""
+
+    rates: Mapping[str, Rate | None]
+    """By the name of their group."""
+
+    solving_rate: float = math.nan
+    """Over all tasks, whatever the groups are."""
+
+    told: tuple[str, ...] = ()
+    """What tells the row from others, in the order of the table's `told`."""
+
+    counts: Mapping[str, Any] = field(default_factory=dict)
+    """What else is counted: runs, rows, how many answers were judged."""
+
+    incomplete: tuple[str, ...] = ()
+    is_estimate: bool = False
+    published: Published | None = None
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class RateTable(Result):
+    """Rates of several series over the same groups of tasks."""
+
+    kind: Kind
+    series: tuple[Series, ...]
+    told: tuple[str, ...]
+    groups: tuple[str, ...]
+    rows: tuple[RateRow, ...]
+    published: tuple[Published, ...] = ()
+    spans: tuple[tuple[str, int], ...] = ()
+    """Names for so many of the groups each, where there are too many for one table."""
+
+    divided_by: str = ""
+    """What tasks are divided by, in words."""
+
+    group_note: str = ""
+    tasks: Mapping[str, int] = field(default_factory=dict)
+    """How many tasks each group has."""
+
+    ci: bool = False
+
+    def records(self) -> Iterator[dict[str, Any]]:
+        for row in self.rows:
+            for group, rate in row.rates.items():
+                yield {
+                    "table": str(self.kind),
+                    "model": row.model,
+                    "name": row.name,
+                    "group": group,
+                    **(rate or Rate(math.nan)).as_row(),
+                    "published": row.published is not None,
+                    "estimate": row.is_estimate,
+                    "incomplete": "; ".join(row.incomplete),
+                }
+
+
+@dataclass(frozen=True)
+class Report(Result):
+    """The tables that were asked for."""
+
+    tables: tuple[RateTable, ...]
+
+    def records(self) -> Iterator[dict[str, Any]]:
+        for table in self.tables:
+            yield from table.records()
+
+
+def report(
+    paths: Paths | Sequence[Series],
+    *,
+    by: str | Sequence[str] = (),
+    thresholds: bool = False,
+    published: bool = False,
+    leaderboard: bool = False,
+    ci: bool = False,
+    tokens: TokenRule | None = None,
+) -> Report:
+    """Mean ± std of the solving rate over the runs, a row per model.
+
+    Overall and per category, as in the paper, unless other tables are asked for.
+
+    Args:
+        paths: Log files, folders or URLs, or series that are read already.
+        by: A table by `sub_category`, `length`, `turns` or `rubric_count`, or several.
+        thresholds: A table of the pass rates at 60 to 100 % of the rubrics met.
+        published: Add the rows that the benchmark's authors published.
+        leaderboard: Add the rows of the benchmark's leaderboard, to the main table.
+        ci: Add the 95 % interval from the standard error clustered on contexts.
+        tokens: How prompt tokens are estimated, for `length`; characters / 4 if not given.
+    """
+    chosen = known_groups(by)
+    series = as_series(paths)
+    tables = [
+        group_table(series, name, tokens=tokens, published=published, ci=ci) for name in chosen
+    ]
+    if thresholds:
+        tables.append(threshold_table(series, published=published, ci=ci))
+    if not tables or leaderboard:
+        main = main_table(series, published=published, leaderboard=leaderboard, ci=ci)
+        tables.insert(0, main)
+    return Report(tuple(tables))
+
+
+def known_groups(by: str | Sequence[str], known: type[By] | type[ErrorsBy] = By) -> list[By]:
+    """What a user wants tasks divided by."""
+    names = [by] if isinstance(by, str) else by
+    for name in names:
+        if name not in list(known):
+            raise ClbenchError(f"by={name}: unknown. There are: {', '.join(known)}.")
+    return [By(name) for name in names]
+
+
+def main_table(
+    series: Sequence[Series],
+    *,
+    published: bool = False,
+    leaderboard: bool = False,
+    ci: bool = False,
+) -> RateTable:
+    """The paper's Table 2."""
+    table = group_table(series, By.CATEGORY, ci=ci)
+    sources = published_tables(series, main=published, leaderboard=leaderboard)
+    rows = (*table.rows, *published_rows(sources, table.groups))
+    return replace(table, kind="main", rows=rows, published=tuple(sources))
+
+
+def group_table(
+    series: Sequence[Series],
+    by: By,
+    *,
+    tokens: TokenRule | None = None,
+    published: bool = False,
+    ci: bool = False,
+) -> RateTable:
+    """Solving rates by groups of tasks."""
+    groups = grouping(by, series[0].benchmark, tokens)
+    divided = {id(one): divide(one.scored, groups.group_of) for one in series}
+
+    def rate(one: Series, group: str) -> Rate:
+        if group == OVERALL:
+            return (
+                estimated_rate(one.scored, one.draw)
+                if one.draw
+                else rate_of(trials_of(one.scored), ci)
+            )
+        return rate_of(trials_of(divided[id(one)][group]), ci)
+
+    of_task = {a.task_id: groups.group_of(a) for one in series for a in one.scored}
+    members = list(of_task.values())
+    return build_rate_table(
+        by,
+        series,
+        groups.names if groups.spans else (OVERALL, *groups.names),
+        rate,
+        sources=published_tables(series, **{by.value: published}),
+        spans=groups.spans,
+        divided_by=groups.title,
+        group_note=groups.note,
+        tasks={name: members.count(name) for name in groups.names},
+        ci=ci,
+    )
+
+
+def threshold_table(
+    series: Sequence[Series], *, published: bool = False, ci: bool = False
+) -> RateTable:
+    """Pass rates if part of the rubrics were enough, and the mean share of rubrics met."""
+    by_title = {f"{threshold} %": threshold for threshold in THRESHOLDS}
+
+    def rate(one: Series, group: str) -> Rate:
+        usable = with_known_rubrics(one.scored)
+        if group == RUBRICS_MET:
+            return rate_of_runs(_rubric_shares(usable))
+        passing = [Trial(a.run, a.context_id, _passed(a, by_title[group])) for a in usable]
+        return rate_of(passing, ci)
+
+    return build_rate_table(
+        "thresholds",
+        series,
+        (*by_title, RUBRICS_MET),
+        rate,
+        sources=published_tables(series, thresholds=published),
+        ci=ci,
+    )
+
+
+def build_rate_table(
+    kind: Kind,
+    series: Sequence[Series],
+    groups: tuple[str, ...],
+    rate: Callable[[Series, str], Rate | None],
+    *,
+    counts: Callable[[Series], Mapping[str, Any]] | None = None,
+    sources: Sequence[Published] = (),
+    **fields: Any,
+) -> RateTable:
+    """A table with a row per series and a row per model of published tables."""
+    extra = differences(series)
+    rows = [
+        RateRow(
+            model=one.model,
+            name=name,
+            rates={group: rate(one, group) for group in groups},
+            solving_rate=mean_rate(run_rates(trials_of(one.scored))),
+            told=tuple(values[index] for _, values in extra),
+            counts=(counts or _counts)(one),
+            incomplete=one.gaps,
+            is_estimate=one.draw is not None,
+        )
+        for index, (one, name) in enumerate(zip(series, series_names(series), strict=True))
+    ]
+    return RateTable(
+        kind=kind,
+        series=tuple(series),
+        told=tuple(title for title, _ in extra),
+        groups=groups,
+        rows=(*rows, *published_rows(sources, groups)),
+        published=tuple(sources),
+        **fields,
+    )
+
+
+def _counts(series: Series) -> dict[str, Any]:
+    return {
+        "runs": series.runs,
+        "scored": len(series.scored),
+        "total": len(series.answers),
+        "coverage": series.judge_coverage,
+    }
+
+
+def published_tables(series: Sequence[Series], **wanted: bool) -> list[Published]:
+    """The published tables that there are among those wanted."""
+    title = series[0].benchmark.title
+    blocks = [cast(Block, block) for block, want in wanted.items() if want]
+    return [table for block in blocks if (table := published_table(title, block))]
+
+
+def published_rows(sources: Sequence[Published], groups: Sequence[str]) -> list[RateRow]:
+    return [
+        RateRow(
+            model=row.model,
+            name=row.model,
+            rates={group: row.rates.get(group) for group in groups},
+            counts={"runs": source.runs} if source.runs else {},
+            published=source,
+            note=row.note,
+        )
+        for source in sources
+        for row in source.rows
+    ]
+
+
+def divide(
+    answers: Sequence[Answer], group_of: Callable[[Answer], str]
+) -> defaultdict[str, list[Answer]]:
+    """The answers of each group of tasks."""
+    divided: defaultdict[str, list[Answer]] = defaultdict(list)
+    for answer in answers:
+        divided[group_of(answer)].append(answer)
+    return divided
+
+
+def with_known_rubrics(answers: Sequence[Answer]) -> list[Answer]:
+    """The answers of which it is known how many rubrics were met.
+
+    A solved one counts as meeting all. One that failed without a usable status list
+    may have met any number but all, and is left out.
+    """
+    return [a for a in answers if a.solved or _share(a) is not None]
+
+
+def _passed(answer: Answer, threshold: int) -> bool:
+    """Whether an answer would do if so many percent of the rubrics were enough.
+
+    The judge's overall score decides where it contradicts the judge's own list: what
+    is solved passes everywhere, and only what is solved passes at 100.
+    """
+    if answer.solved or threshold >= 100:
+        return answer.solved
+    return 100 * (answer.rubrics_met or 0) >= threshold * answer.rubrics_total
+
+
+def _rubric_shares(answers: Sequence[Answer]) -> list[float]:
+    """The mean share of rubrics met, of each run."""
+    by_run: defaultdict[int, list[float]] = defaultdict(list)
+    for answer in answers:
+        share = _share(answer)
+        by_run[answer.run].append(1.0 if share is None else share)
+    return [statistics.fmean(by_run[run]) for run in sorted(by_run)]
+
+
+def _share(answer: Answer) -> float | None:
+    if answer.rubrics_met is None or not answer.rubrics_total:
+        return None
+    return answer.rubrics_met / answer.rubrics_total

@@ -1,1 +1,0 @@
-"""Tables of a run, of its costs and of single tasks."""

@@ -1,1 +1,0 @@
-"""Intervals, tests and estimates: from numbers to numbers."""

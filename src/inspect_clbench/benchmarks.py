@@ -1,0 +1,149 @@
+"""The benchmarks as data: names, categories, pinned revisions, hashes, and who judges.
+
+Light, so that everything that only needs a name can import it.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TypeVar
+
+GRADER = "grader"
+"""The model role of the judge."""
+
+DEFAULT_JUDGE = "openai/gpt-5.1"
+"""The judge of the benchmarks' authors."""
+
+RUBRIC_JUDGE = "rubric_judge"
+GRADED_FILE = "graded_file"
+VERDICT_SCORERS = (RUBRIC_JUDGE, GRADED_FILE)
+"""The scorers whose scores say whether a task is solved: a judge's, and a file's."""
+
+ERROR_TYPES = {
+    "context_ignored": "Context Ignored",
+    "context_misused": "Context Misused",
+    "format_error": "Format Error",
+    "refusal": "Refusal",
+}
+"""The types by their key, in the paper's order and with its names."""
+
+NO_TYPE = "none"
+"""The value of a score of error types where none applies."""
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """What distinguishes one dataset of the CL-bench family from another."""
+
+    title: str
+    hub_id: str
+    revision: str  # the hub's commit; abbreviated where no more of it is known
+    sha256: str  # of the file of rows at that revision
+    tasks: int
+    groups: dict[str, tuple[str, ...]]  # categories, sub-categories; in the paper's order
+    leaderboard_keys: dict[str, str]  # of categories in the leaderboard object
+    judge_effort: str  # the reasoning effort at which its authors run the default judge
+    demo: str  # what the names of its demo files begin with
+    has_contexts: bool = True  # whether rows name the context that they share with others
+
+    @property
+    def categories(self) -> tuple[str, ...]:
+        return tuple(self.groups)
+
+    @property
+    def sub_categories(self) -> tuple[str, ...]:
+        return tuple(name for names in self.groups.values() for name in names)
+
+
+CLBENCH = Benchmark(
+    title="CL-bench",
+    hub_id="tencent/CL-bench",
+    revision="b28a5832a09b0d96c0cf4c22e90d7c60ede25b80",
+    sha256="d5fc88d4b2eea75c61dd40862021b6ae2fba26bd21b58e8c5e18377a763943be",
+    tasks=1899,
+    groups={
+        "Domain Knowledge Reasoning": (
+            "Finance",
+            "Healthcare",
+            "Humanities",
+            "Legal Advisory",
+            "Lifestyle",
+            "Management",
+            "Science",
+        ),
+        "Rule System Application": (
+            "Game Mechanics",
+            "Legal & Regulatory",
+            "Mathematical Formalism",
+            "Programming Syntax",
+            "Technical Standards",
+        ),
+        "Procedural Task Execution": (
+            "Instructional Procedures",
+            "Operational Procedures",
+            "Workflow Orchestration",
+        ),
+        "Empirical Discovery & Simulation": (
+            "Experimental Data",
+            "Observational Data",
+            "Simulation Environment",
+        ),
+    },
+    leaderboard_keys={
+        "Domain Knowledge Reasoning": "domain",
+        "Rule System Application": "rule",
+        "Procedural Task Execution": "procedural",
+        "Empirical Discovery & Simulation": "pattern",
+    },
+    judge_effort="low",
+    demo="",
+)
+
+CLBENCH_LIFE = Benchmark(
+    title="CL-bench Life",
+    hub_id="tencent/CL-bench-Life",
+    revision="cd2589f",
+    sha256="4a10701a74bc9e53a84136e1ab0c5aa06989bbaf04a03ca6db6f6b3f17eaac34",
+    tasks=405,
+    groups={
+        "Communication & Social Interactions": (
+            "Group Conversations & Meeting Transcripts",
+            "Private Conversations",
+            "Community Interactions",
+        ),
+        "Fragmented Information & Revisions": (
+            "Personal Information Fragments",
+            "Public Information Fragments",
+            "Creation & Revision Histories",
+        ),
+        "Behavioral Records & Activity Trails": (
+            "Game Logs",
+            "Digital Footprints & Daily-Life Records",
+            "Self-Tracking Trajectories",
+        ),
+    },
+    leaderboard_keys={
+        "Communication & Social Interactions": "interpersonal",
+        "Fragmented Information & Revisions": "thought",
+        "Behavioral Records & Activity Trails": "behavior",
+    },
+    judge_effort="high",
+    demo="life_",
+    has_contexts=False,
+)
+
+BENCHMARKS = {benchmark.title: benchmark for benchmark in (CLBENCH, CLBENCH_LIFE)}
+
+
+def benchmark_of(category: str) -> Benchmark | None:
+    """The benchmark that has a category of this name."""
+    return next((b for b in BENCHMARKS.values() if category in b.groups), None)
+
+
+def bound_graders(roles: Mapping[str, T | list[T]] | None) -> list[T]:
+    """The models bound to the role `grader`, out of the roles of a run or of its log."""
+    bound = (roles or {}).get(GRADER)
+    if bound is None:
+        return []
+    return bound if isinstance(bound, list) else [bound]

@@ -1,0 +1,398 @@
+"""The command `clbench`: arguments to one call, nothing else.
+
+Whatever needs Inspect is imported within the commands, so that help, the version and
+mistakes in the arguments are answered at once.
+"""
+
+from functools import partial
+from importlib.resources import files
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from inspect_clbench.choices import By, ErrorsBy, Format, PlotKind, RunConfig
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from inspect_clbench.analysis.frames import Result
+    from inspect_clbench.exchange.checks import Sheet
+    from inspect_clbench.output.tables import Table
+
+app = typer.Typer(
+    name="clbench",
+    help="Tables and more from Inspect logs of CL-bench.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+
+def _argument(help: str, metavar: str) -> Any:
+    return typer.Argument(help=help, metavar=metavar, show_default=False)
+
+
+def _option(help: str, *names: str, **more: Any) -> Any:
+    return typer.Option(*names, help=help, show_default=False, **more)
+
+
+Logs = Annotated[list[str], _argument("Log files, folders or URLs.", "LOG...")]
+MaybeLogs = Annotated[list[str] | None, _argument("Log files, folders or URLs.", "[LOG...]")]
+FormatOption = Annotated[Format | None, _option("Else as the output's ending says.")]
+OutputOption = Annotated[
+    str | None, _option("A file to write instead of the screen.", "--output", "-o")
+]
+Published = Annotated[bool, _option("Add the rows of the benchmark's paper.", "--published")]
+CharsPerToken = Annotated[float, typer.Option(help="How prompt tokens are estimated.")]
+Dataset = Annotated[
+    str | None, _option("The dataset to verify against; else the one that the rows come from.")
+]
+SheetOption = Annotated[
+    tuple[int, str] | None,
+    _option("Draw N into a CSV file for a person to check.", "--sheet", metavar="N FILE"),
+]
+Checked = Annotated[str | None, _option("Report on such a file, filled in.")]
+SheetSeed = Annotated[int, typer.Option(help="Which are drawn for --sheet.")]
+
+
+def main() -> None:
+    """Run the command; what a user can mend ends in one line and exit code 2."""
+    try:
+        app()
+    except Exception as ex:
+        from inspect_clbench.errors import ClbenchError
+
+        if not isinstance(ex, ClbenchError):
+            raise
+        typer.echo(f"clbench: {ex}", err=True)
+        raise SystemExit(2) from None
+
+
+def _deliver(
+    make: "Callable[[], Result | Sequence[Table]]",
+    format: Format | None,
+    output: str | None,
+    **options: Any,
+) -> None:
+    """Print a result, or write it to a file; the file's name is looked at before it is made."""
+    from inspect_clbench.output.formats import format_for
+    from inspect_clbench.output.results import render, save
+
+    chosen = format_for(output, format)
+    if output is None:
+        typer.echo(render(make(), chosen, **options), nl=False)
+    else:
+        save(make(), output, chosen, **options)
+
+
+@app.command("report")
+def report_command(
+    logs: Logs,
+    by: Annotated[
+        list[By] | None, _option("Instead, a table by groups of tasks; repeatable.")
+    ] = None,
+    thresholds: Annotated[
+        bool, _option("Pass rates at 60 to 100 % of the rubrics.", "--thresholds")
+    ] = False,
+    published: Published = False,
+    leaderboard: Annotated[
+        bool, _option("Add the rows of the leaderboard.", "--leaderboard")
+    ] = False,
+    ci: Annotated[bool, _option("Add 95 % intervals, clustered on contexts.", "--ci")] = False,
+    chars_per_token: CharsPerToken = 4,
+    format: FormatOption = None,
+    output: OutputOption = None,
+) -> None:
+    """The paper's table: solving rates in %, mean ± std over runs."""
+    from inspect_clbench.analysis.groups import TokenRule
+    from inspect_clbench.analysis.report import report
+    from inspect_clbench.output.formats import format_for, write_output
+    from inspect_clbench.output.page import report_page
+
+    options: dict[str, Any] = {
+        "by": by or (),
+        "thresholds": thresholds,
+        "published": published,
+        "leaderboard": leaderboard,
+        "ci": ci,
+        "tokens": TokenRule.chars_per_token(chars_per_token),
+    }
+    if format_for(output, format) != "html":
+        _deliver(lambda: report(logs, **options), format, output)
+    elif output is None:
+        typer.echo(report_page(logs, **options), nl=False)
+    else:
+        write_output(output, report_page(logs, **options, output=output))
+
+
+@app.command("plot")
+def plot_command(
+    logs: Logs,
+    output: Annotated[str, _option("The file: .png, .svg, .pdf or .html.", "--output", "-o")],
+    kind: Annotated[PlotKind, typer.Option(help="Which picture.")] = "rates",
+    published: Published = False,
+    chars_per_token: CharsPerToken = 4,
+) -> None:
+    """A picture: solving rates, sub-categories, prompt lengths or thresholds."""
+    from inspect_clbench.analysis.groups import TokenRule
+    from inspect_clbench.output.plots import plot
+
+    tokens = TokenRule.chars_per_token(chars_per_token)
+    plot(logs, output, kind=kind, published=published, tokens=tokens)
+
+
+@app.command("show")
+def show_command(
+    logs: Logs,
+    task: Annotated[str | None, _option("Print this task's verdicts.")] = None,
+    full: Annotated[bool, _option("Rationales and answers to their end.", "--full")] = False,
+    near_misses: Annotated[
+        bool, _option("List the tasks that failed by one rubric.", "--near-misses")
+    ] = False,
+    limit: Annotated[int, typer.Option(help="How many near misses; 0 for all.", min=0)] = 20,
+    format: FormatOption = None,
+    output: OutputOption = None,
+) -> None:
+    """One task's verdicts over the runs, or the tasks that failed by one rubric."""
+    if near_misses == (task is not None):
+        raise typer.BadParameter("give either --task ID or --near-misses.")
+    if task is not None and (format or output):
+        raise typer.BadParameter("--format and --output go with --near-misses.")
+    from inspect_clbench.analysis import near_misses as find_near_misses
+    from inspect_clbench.analysis import show_task
+    from inspect_clbench.output.tasks import task_text
+
+    if task is None:
+        _deliver(lambda: find_near_misses(logs, limit), format, output)
+    else:
+        typer.echo(task_text(show_task(logs, task), full), nl=False)
+
+
+@app.command("costs")
+def costs_command(
+    logs: Logs,
+    prices: Annotated[
+        str | None,
+        _option(
+            "YAML or JSON with prices, as inspect eval --model-cost-config takes it.",
+            "--model-cost-config",
+            "--prices",
+        ),
+    ] = None,
+    format: FormatOption = None,
+    output: OutputOption = None,
+) -> None:
+    """Tokens per role; with prices, money per run and per solved task."""
+    from inspect_clbench.analysis import costs
+
+    _deliver(lambda: costs(logs, prices), format, output)
+
+
+@app.command("compare")
+def compare_command(
+    a: Annotated[str, _argument("Log, folder or URL of A.", "A")],
+    b: Annotated[str, _argument("Log, folder or URL of B.", "B")],
+    judge: Annotated[
+        str | None, _option("Whose scores to take where there are several judges'.")
+    ] = None,
+    tasks: Annotated[bool, _option("List the tasks won and lost.", "--tasks")] = False,
+    seed: Annotated[int | None, _option("Seed of the bootstrap; fixed if not given.")] = None,
+    format: FormatOption = None,
+    output: OutputOption = None,
+) -> None:
+    """Whether A beats B: the difference over the same tasks, and how sure it is."""
+    from inspect_clbench.analysis.compare import SEED, compare
+
+    chosen = SEED if seed is None else seed
+    make = partial(compare, a, b, seed=chosen, judge=judge)
+    _deliver(make, format, output, list_tasks=tasks)
+
+
+@app.command("agreement")
+def agreement_command(
+    logs: Annotated[list[str], _argument("A log, or two of the same answers.", "LOG [LOG]")],
+    panel_as_one: Annotated[
+        bool, _option("Take a panel's decision, not the votes of its judges.", "--panel-as-one")
+    ] = False,
+    tasks: Annotated[
+        bool, _option("List the answers on which verdicts differ.", "--tasks")
+    ] = False,
+    format: FormatOption = None,
+    output: OutputOption = None,
+) -> None:
+    """How far judges agree, and how steady one is that was asked again."""
+    from inspect_clbench.analysis import agreement
+
+    make = partial(agreement, logs, panel_as_one=panel_as_one)
+    _deliver(make, format, output, list_tasks=tasks)
+
+
+@app.command("errors")
+def errors_command(
+    logs: MaybeLogs = None,
+    by: Annotated[
+        list[ErrorsBy] | None, _option("Instead, types by groups of tasks; repeatable.")
+    ] = None,
+    published: Published = False,
+    heatmap: Annotated[
+        str | None,
+        _option("Draw types by category, or as --by says, into a PNG, SVG, PDF or HTML file."),
+    ] = None,
+    sheet: SheetOption = None,
+    checked: Checked = None,
+    seed: SheetSeed = 0,
+    format: FormatOption = None,
+    output: OutputOption = None,
+) -> None:
+    """Why answers failed: the paper's table of error types, and its check by hand."""
+    from inspect_clbench.analysis import errors
+    from inspect_clbench.exchange.checks import check_tables, checked_errors, error_sheet
+    from inspect_clbench.output.plots import error_heatmap
+
+    if checked is not None:
+        _deliver(lambda: check_tables(checked_errors(checked)), format, output)
+    elif sheet is not None:
+        _tell_of_sheet(error_sheet(logs or (), *sheet, seed=seed), "errors")
+    elif heatmap is not None:
+        error_heatmap(logs or (), heatmap, by=by[0] if by else "category")
+    else:
+        make = partial(errors, logs or (), by=by or (), published=published)
+        _deliver(make, format, output)
+
+
+@app.command("check-judge")
+def check_judge_command(
+    logs: MaybeLogs = None,
+    sheet: SheetOption = None,
+    checked: Checked = None,
+    seed: SheetSeed = 0,
+    format: FormatOption = None,
+    output: OutputOption = None,
+) -> None:
+    """Check the rubric judge by hand: draw verdicts into a sheet, then report on it."""
+    if (sheet is None) == (checked is None):
+        raise typer.BadParameter("give either LOG --sheet N FILE or --checked FILE.")
+    from inspect_clbench.exchange.checks import check_tables, checked_verdicts, verdict_sheet
+
+    if sheet is not None:
+        _tell_of_sheet(verdict_sheet(logs or (), *sheet, seed=seed), "check-judge")
+    elif checked is not None:
+        _deliver(lambda: check_tables(checked_verdicts(checked)), format, output)
+
+
+def _tell_of_sheet(sheet: "Sheet", command: str) -> None:
+    typer.echo(
+        f"{sheet.path}: {sheet.rows:,} of {sheet.of:,} drawn. Write yes under `confirm` where "
+        "the judge is right, your own yes or no beside what is wrong; save as CSV, then: "
+        f"clbench {command} --checked {sheet.path}"
+    )
+
+
+@app.command("regrade")
+def regrade_command(
+    log: Annotated[str, _argument("The log.", "LOG")],
+    judge: Annotated[
+        str | None, _option("The model to ask; the log's own judge by default.")
+    ] = None,
+    output: Annotated[
+        str | None, _option("Write this file instead of replacing the log.")
+    ] = None,
+) -> None:
+    """Ask the judge again for the rows without a verdict; all others stay as they are."""
+    from inspect_clbench.regrade import regrade
+
+    done = regrade(log, judge=judge, output=output)
+    typer.echo(
+        f"{done.asked} rows without a verdict were judged again, {done.still_failed} of them "
+        f"still have none: {done.location}"
+    )
+    if done.labelled_before:
+        typer.echo(
+            f"clbench: the log's error types are from before: {done.labelled_before} rows count "
+            "there as without a verdict. Label it again: inspect score LOG --scorer "
+            "inspect_clbench/error_types --action append --overwrite",
+            err=True,
+        )
+
+
+@app.command("import")
+def import_command(
+    graded: Annotated[list[str], _argument("Graded files, one per run.", "FILE...")],
+    model: Annotated[
+        str | None, _option("The model's name; else from the files' names.")
+    ] = None,
+    judge: Annotated[str | None, _option("The judge's name, if known.")] = None,
+    log_dir: Annotated[
+        str, typer.Option(help="Where the log is written.", envvar="INSPECT_LOG_DIR")
+    ] = "logs",
+) -> None:
+    """Turn graded files of the original scripts into a log, as they are."""
+    from inspect_clbench.exchange.imports import import_graded
+
+    imported = import_graded(graded, model=model, judge=judge, log_dir=log_dir)
+    for note in imported.notes:
+        typer.echo(f"clbench: {note}", err=True)
+    typer.echo(imported.log)
+
+
+@app.command("export")
+def export_command(
+    logs: Logs,
+    to: Annotated[str, _option("The folder to write to.")],
+    org: Annotated[str, _option("The organisation on the leaderboard.")] = "",
+    verify: Annotated[
+        bool, _option("Check the set as the maintainers would.", "--verify")
+    ] = False,
+    dataset: Dataset = None,
+) -> None:
+    """Write inference and graded files per run, and the leaderboard's object."""
+    from inspect_clbench.exchange.export import export
+
+    exported = export(logs, to, org=org)
+    for one in exported:
+        for note in one.notes:
+            typer.echo(f"clbench: {one.series.model}: {note}.", err=True)
+        for path in one.files:
+            typer.echo(str(path))
+    if verify:
+        verify_command([str(one.folder) for one in exported], dataset or exported[0].dataset)
+
+
+@app.command("verify")
+def verify_command(
+    paths: Annotated[list[str], _argument("Folders that export wrote, or files.", "PATH...")],
+    dataset: Dataset = None,
+) -> None:
+    """Check a set of files before it is handed in, as the maintainers would."""
+    from inspect_clbench.exchange.verify import verify
+
+    problems = verify(paths, dataset)
+    for problem in problems:
+        typer.echo(problem)
+    if problems:
+        raise typer.Exit(1)
+    typer.echo("Nothing is off.")
+
+
+@app.command("run-config")
+def run_config_command(name: Annotated[RunConfig, _argument("Which one.", "NAME")]) -> None:
+    """Print the path of a run config, for inspect eval --run-config."""
+    typer.echo(str(files("inspect_clbench") / "run_configs" / f"{name}.yaml"))
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from inspect_clbench import __version__
+
+        typer.echo(__version__)
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool,
+        _option("Print the version.", "--version", callback=_print_version, is_eager=True),
+    ] = False,
+) -> None:
+    pass

@@ -1,0 +1,1 @@
+"""Where rows come from, which of them are taken, and the samples that they become."""

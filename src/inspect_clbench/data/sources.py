@@ -1,0 +1,239 @@
+"""Where rows come from: the Hugging Face hub, files and URLs, and the embedded demo.
+
+Files are JSON lines, JSON or Parquet, also compressed. What comes from the hub is fetched
+once, at a pinned revision, and checked, so that every user runs the same tasks.
+"""
+
+import hashlib
+import io
+import json
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from importlib.resources import files
+from pathlib import Path
+from typing import IO, Any
+
+import fsspec
+from pydantic_core import from_json
+
+from inspect_clbench.benchmarks import Benchmark
+from inspect_clbench.errors import ClbenchError
+
+DEMO = "demo"
+
+_FULL_HASH = 40
+_A_FILE = "-T dataset=path/to/file.jsonl (to clbench: --dataset path/to/file.jsonl)"
+
+_COMPRESSION = {".gz": "gzip", ".xz": "xz", ".zst": "zstd"}
+_FORMATS = (".jsonl", ".json", ".parquet")
+_ENDINGS = f"ends in {', '.join(_FORMATS)}, as it is or compressed ({', '.join(_COMPRESSION)})"
+# How the files of several runs are told apart: gpt_run1, gpt-run-2_graded, gpt-3.
+_RUN_ENDING = re.compile(r"([-_. ]run[-_. ]?\d+)?([-_. ]graded)?$", re.IGNORECASE)
+_COUNT_ENDING = re.compile(r"[-_. ]*(run)?[-_. ]*$", re.IGNORECASE)
+
+_BUFFER_BYTES = 1024 * 1024
+_MOST_LINE_BYTES = 64 * 1024 * 1024
+_MOST_FILE_BYTES = 4 * 1024 * 1024 * 1024
+
+
+def read_rows(source: str, benchmark: Benchmark) -> Iterator[tuple[int, Any]]:
+    """Raw rows with their row numbers, counted from 1."""
+    if source == DEMO:
+        resource = files("inspect_clbench.demo") / f"{benchmark.demo}rows.jsonl"
+        return read_file_rows(str(resource))
+    if source == benchmark.hub_id:
+        return read_file_rows(_hub_file(benchmark), benchmark.hub_id)
+    if _format(source)[0] not in _FORMATS:
+        raise ClbenchError(
+            f"dataset={source}: not a dataset this task knows. Use {benchmark.hub_id}, "
+            f"demo, or a path or URL that {_ENDINGS}."
+        )
+    return read_file_rows(source, f"dataset={source}")
+
+
+def read_file_rows(source: str, shown_as: str | None = None) -> Iterator[tuple[int, Any]]:
+    """Raw rows of a file or URL with their row numbers; errors may show another name of it."""
+    name = shown_as or source
+    suffix, compression = _format(source)
+    if suffix not in _FORMATS:
+        raise ClbenchError(f"{name}: not a file of rows. Use a path or URL that {_ENDINGS}.")
+    try:
+        with _opened(source, compression) as file:
+            match suffix:
+                case ".jsonl":
+                    yield from _jsonl_rows(file, source)
+                case ".json":
+                    yield from _json_rows(file, source)
+                case _:
+                    yield from _parquet_rows(file, source)
+    except ClbenchError:
+        raise
+    except FileNotFoundError as ex:
+        # For fsspec, a file on a server that does not answer is not found either.
+        why = f" ({type(ex.__cause__).__name__}: {ex.__cause__})" if ex.__cause__ else ""
+        raise ClbenchError(f"{name}: no such file{why}.") from None
+    except Exception as ex:
+        raise ClbenchError(
+            f"{name}: cannot be read ({type(ex).__name__}: {ex}). "
+            "Is the file complete, and is its name's ending right?"
+        ) from ex
+
+
+@contextmanager
+def _opened(source: str, compression: str | None) -> Iterator[IO[bytes]]:
+    # fsspec's reader of zstd takes a file that is cut off, or the first part of one that
+    # has several, for the whole.
+    zstd = compression == "zstd"
+    with fsspec.open(source, "rb", compression=None if zstd else compression) as file:
+        if zstd:
+            import pyarrow  # slow to import
+
+            file = pyarrow.CompressedInputStream(file, "zstd")
+        # Not every file system can read a line with a bound.
+        yield io.BufferedReader(file, _BUFFER_BYTES)
+
+
+def file_stem(source: str) -> str:
+    """The name of a file of rows, without folders and the endings that say its format."""
+    name = source.replace("\\", "/").rstrip("/").rsplit("/", 1)[-1]
+    for endings in (_COMPRESSION, _FORMATS):
+        for suffix in endings:
+            if name.lower().endswith(suffix):
+                name = name[: -len(suffix)]
+    return name
+
+
+def model_name_of(sources: Sequence[str]) -> str:
+    """The model's name, as far as the names of its runs' files tell it.
+
+    `gpt-5.1_run1.jsonl` and `gpt-5.1_run2.jsonl` are runs of `gpt-5.1`.
+    """
+    stems = [file_stem(source) for source in sources]
+    names = {_RUN_ENDING.sub("", stem) for stem in stems}
+    if len(names) == 1:
+        return names.pop() or stems[0]
+    shared = stems[0]
+    while not all(stem.startswith(shared) for stem in stems):
+        shared = shared[:-1]
+    return _COUNT_ENDING.sub("", shared) or stems[0]
+
+
+def _format(source: str) -> tuple[str, str | None]:
+    path, compression = source, None
+    if source.startswith(("http://", "https://")):  # .../rows.jsonl?download=true
+        path = re.split(r"[?#]", source, maxsplit=1)[0]
+    for suffix, name in _COMPRESSION.items():
+        if path.lower().endswith(suffix):
+            path, compression = path[: -len(suffix)], name
+    return Path(path).suffix.lower(), compression
+
+
+def _jsonl_rows(file: IO[bytes], source: str) -> Iterator[tuple[int, Any]]:
+    # Split on line feeds only: rows hold characters that str.splitlines() cuts at.
+    total = 0
+    lines = iter(lambda: file.readline(_MOST_LINE_BYTES), b"")
+    for number, line in enumerate(lines, start=1):
+        total += len(line)
+        if len(line) >= _MOST_LINE_BYTES or total > _MOST_FILE_BYTES:
+            raise ClbenchError(f"{source}, row {number}: too large to be a row.")
+        if line.isspace():
+            continue
+        try:
+            yield number, parsed_json(line)
+        except (ValueError, RecursionError) as ex:
+            raise ClbenchError(
+                f"{source}, row {number}: not valid JSON ({ex}). "
+                "Is the file cut off or edited by hand?"
+            ) from None
+
+
+def parsed_json(text: bytes) -> Any:
+    """What `json.loads` gives; for the benchmark's rows in two thirds of its time."""
+    try:
+        return from_json(text)
+    except ValueError:  # half a character and the like, or nothing that could be read
+        return json.loads(text)
+
+
+def _json_rows(file: IO[bytes], source: str) -> Iterator[tuple[int, Any]]:
+    try:
+        rows = parsed_json(_bounded(file, source))
+    except (ValueError, RecursionError) as ex:
+        raise ClbenchError(
+            f"{source}: not valid JSON ({ex}). A file with one row per line is named .jsonl."
+        ) from None
+    if not isinstance(rows, list):
+        raise ClbenchError(f"{source}: expected a JSON array of rows.")
+    return enumerate(rows, start=1)
+
+
+def _parquet_rows(file: IO[bytes], source: str) -> Iterator[tuple[int, Any]]:
+    import pyarrow.parquet as parquet  # slow to import
+
+    # Parquet is read from its end; streams from the network or out of a compressed file
+    # have none to jump to.
+    table = parquet.ParquetFile(io.BytesIO(_bounded(file, source)))
+    rows = (row for batch in table.iter_batches() for row in batch.to_pylist())
+    return enumerate(rows, start=1)
+
+
+def _bounded(file: IO[bytes], source: str) -> bytes:
+    content = file.read(_MOST_FILE_BYTES + 1)
+    if len(content) > _MOST_FILE_BYTES:
+        raise ClbenchError(f"{source}: larger than {_MOST_FILE_BYTES} bytes.")
+    return content
+
+
+def _hub_file(benchmark: Benchmark) -> str:
+    import huggingface_hub  # slow to import, and not needed for files
+
+    try:
+        revision = _full_revision(benchmark)
+        folder = huggingface_hub.snapshot_download(
+            benchmark.hub_id,
+            repo_type="dataset",
+            revision=revision,
+            allow_patterns="*.jsonl",
+        )
+    except Exception as ex:
+        raise ClbenchError(
+            f"{benchmark.hub_id}: the dataset could not be loaded from the hub "
+            f"({type(ex).__name__}: {' '.join(str(ex).split())}). Check the connection, or "
+            f"download the file elsewhere (revision {benchmark.revision}) and give its path: "
+            f"{_A_FILE}"
+        ) from ex
+    # Known by its content, because CL-bench Life's file is named in two ways.
+    found = {
+        path: hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(Path(folder).rglob("*.jsonl"))
+    }
+    for path, digest in found.items():
+        if digest == benchmark.sha256:
+            return str(path)
+    names = ", ".join(f"{path.name} (sha256 {digest[:12]}…)" for path, digest in found.items())
+    raise ClbenchError(
+        f"{benchmark.hub_id}: at revision {revision or 'main'} the hub has "
+        f"{names or 'no .jsonl file'}, not the rows that this version was made for (sha256 "
+        f"{benchmark.sha256[:12]}…). To use what is there all the same, download it and "
+        f"give its path: {_A_FILE}"
+    )
+
+
+def _full_revision(benchmark: Benchmark) -> str | None:
+    # The hub takes whole hashes only. Without one the latest file must do, if its content
+    # is the right one.
+    from huggingface_hub import HfApi, constants
+
+    pinned = benchmark.revision
+    if len(pinned) == _FULL_HASH:
+        return pinned
+    repository = "datasets--" + benchmark.hub_id.replace("/", "--")
+    snapshots = Path(constants.HF_HUB_CACHE) / repository / "snapshots"
+    for folder in snapshots.glob(f"{pinned}*"):  # found once, found without the network
+        return folder.name
+    try:
+        commits = HfApi().list_repo_commits(benchmark.hub_id, repo_type="dataset")
+    except Exception:  # mirrors of the hub have no history
+        return None
+    return next((c.commit_id for c in commits if c.commit_id.startswith(pinned)), None)

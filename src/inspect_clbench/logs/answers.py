@@ -1,0 +1,250 @@
+"""One record per answer and judge, read from the summaries of logs.
+
+All of the analysis works on these records. What a log's metadata holds is checked here,
+where it comes in, so that a damaged value cannot surprise the arithmetic.
+"""
+
+import math
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+from inspect_ai.log import EvalSample
+from inspect_ai.scorer import CORRECT, NOANSWER, Score
+
+from inspect_clbench.benchmarks import RUBRIC_JUDGE, VERDICT_SCORERS
+from inspect_clbench.errors import ClbenchError
+from inspect_clbench.logs.files import Log, Paths, find_logs, unreadable
+from inspect_clbench.logs.summaries import ScoreSummary, Summary, read_log_summaries
+from inspect_clbench.metrics.error_types import Labelled, State, labelled, within_draw
+from inspect_clbench.progress import progress
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+ERROR_TYPES_SCORER = "error_types"
+
+Outcome = Literal["solved", "failed", "unscored", "errored"]
+
+_OUTCOMES: dict[State, Outcome] = {
+    "solved": "solved",
+    "no_verdict": "unscored",
+    "not_run": "errored",
+}
+_NOT_RUN = Labelled(run=0, state="not_run")
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One answer to a task, and what one judge, or panel of judges, made of it."""
+
+    log: Log
+    task_id: str
+    epoch: int
+    run: int
+    """The epoch, counted on through all logs of a series."""
+
+    uuid: str
+    context_id: str
+    category: str
+    sub_category: str
+    turns: int
+    prompt_chars: int
+    scorer: str
+    """The name of the score in the log."""
+
+    outcome: Outcome
+    reason: str
+    """Inspect's reason of the score: `grader_failed`, `no_response` or empty."""
+
+    judge: str
+    judge_prompt: str
+    judge_prompt_sha256: str
+    judge_effort: str
+    rubrics_met: int | None
+    rubrics_total: int
+    status: str
+    """A letter per rubric: y, n, or ? for neither."""
+
+    inconsistent: bool
+    votes: tuple[dict[str, Any], ...]
+    """The verdicts of the judges of a panel."""
+
+    votes_cut: bool
+    """Whether the votes were too long for the summary; the sample has them."""
+
+    label: Labelled = _NOT_RUN
+    """The error types, for answers read by `read_labels`."""
+
+    @property
+    def solved(self) -> bool:
+        return self.outcome == "solved"
+
+    @property
+    def scored(self) -> bool:
+        return self.outcome in ("solved", "failed")
+
+
+Reader = Callable[[Log], list[Answer]]
+
+
+def read_answers(log: Log) -> list[Answer]:
+    """The answers of a log; several records per sample where judges were appended."""
+    summaries = read_summaries(log)
+    names = score_names(log, summaries, VERDICT_SCORERS)
+    if not names and any(s.error is None and s.completed for s in summaries):
+        raise ClbenchError(
+            f"{log}: its answers have no score of {RUBRIC_JUDGE}. Have them judged: inspect "
+            f"score {log} --scorer inspect_clbench/{RUBRIC_JUDGE} --action append --overwrite"
+        )
+    return [
+        answer_of(log, summary, name, (summary.scores or {}).get(name))
+        for summary in summaries
+        for name in names or [RUBRIC_JUDGE]
+    ]
+
+
+def read_labels(log: Log) -> list[Answer]:
+    """The answers of a log with the error types of each; none if it was never labelled."""
+    summaries = read_summaries(log)
+    answers = []
+    for name in score_names(log, summaries, (ERROR_TYPES_SCORER,)):
+        scores = [(summary.scores or {}).get(name) for summary in summaries]
+        labels = within_draw(
+            [
+                labelled(score.value, score.metadata, summary.epoch) if score else _NOT_RUN
+                for summary, score in zip(summaries, scores, strict=True)
+            ]
+        )
+        for summary, score, label in zip(summaries, scores, labels, strict=True):
+            answer = answer_of(log, summary, name, score)
+            outcome = _OUTCOMES.get(label.state, "failed")
+            # The reason is that of the labelling, which is no verdict.
+            answers.append(replace(answer, outcome=outcome, reason="", label=label))
+    return answers
+
+
+def read_many(logs: Sequence[Log], read: Reader = read_answers) -> Iterator[list[Answer]]:
+    """The answers of each log, several logs at a time."""
+    with (
+        progress("Reading samples", sum(log.samples for log in logs)) as advance,
+        ThreadPoolExecutor(max_workers=min(4, os.cpu_count() or 1)) as pool,
+    ):
+        for log, answers in zip(logs, pool.map(read, logs), strict=True):
+            advance(log.samples)
+            yield answers
+
+
+def answers_df(logs: Paths) -> "pd.DataFrame":
+    """The answers of logs as a data frame: a row per sample, epoch and judge.
+
+    Args:
+        logs: Log files, folders or URLs.
+    """
+    import pandas as pd
+
+    rows = []
+    for answers in read_many(find_logs(logs)):
+        for answer in answers:
+            row = {
+                "eval_id": answer.log.eval_id,
+                "log": str(answer.log),
+                "model": answer.log.model,
+                "effort": answer.log.effort,
+                "dataset": answer.log.dataset_name,
+                "id": answer.task_id,
+                **{name: getattr(answer, name) for name in _FRAME},
+                "solved": answer.solved if answer.scored else None,
+            }
+            rows.append(row)
+    return pd.DataFrame(rows)
+
+
+_FRAME = (
+    "epoch", "uuid", "context_id", "category", "sub_category", "turns", "prompt_chars",
+    "scorer", "outcome", "reason", "judge", "judge_prompt", "judge_prompt_sha256",
+    "judge_effort", "rubrics_met", "rubrics_total", "status", "inconsistent",
+)  # fmt: skip
+
+
+def read_summaries(log: Log) -> list[Summary]:
+    try:
+        return read_log_summaries(log.location)
+    except Exception as ex:
+        raise unreadable(log, ex, "its samples cannot be read") from None
+
+
+def score_names(
+    log: Log, samples: Iterable[Summary | EvalSample], scorers: Sequence[str] = VERDICT_SCORERS
+) -> list[str]:
+    """The names under which samples have scores of some scorers, those of the header first.
+
+    A run that ended in an error has no results in its header. And where some samples
+    ended in errors, Inspect names a scorer that was appended wrongly there.
+    """
+    results = log.header.results
+    names = [score.name for score in results.scores] if results else []
+    names += [name for sample in samples for name in sample.scores or ()]
+    return [name for name in dict.fromkeys(names) if _is_of(name, scorers)]
+
+
+def _is_of(name: str, scorers: Sequence[str]) -> bool:
+    """Whether a score is one of these scorers', `rubric_judge-1` of `inspect score` included."""
+    return name.rstrip("0123456789").rstrip("-_") in scorers
+
+
+def answer_of(
+    log: Log, sample: Summary | EvalSample, scorer: str, score: ScoreSummary | Score | None
+) -> Answer:
+    """What one score of a sample says."""
+    of_sample = sample.metadata
+    of_score = (score.metadata if score else None) or {}
+    votes = of_score.get("votes")
+    met = of_score.get("rubrics_met")
+    return Answer(
+        log=log,
+        task_id=str(sample.id),
+        epoch=sample.epoch,
+        run=sample.epoch,
+        uuid=sample.uuid or "",
+        context_id=_text(of_sample, "context_id") or str(sample.id),
+        category=_text(of_sample, "context_category"),
+        sub_category=_text(of_sample, "sub_category"),
+        turns=_number(of_sample, "turns", 1),
+        prompt_chars=_number(of_sample, "prompt_chars"),
+        scorer=scorer,
+        outcome=_outcome(score),
+        reason=(score.reason or "") if score else "",
+        judge=_text(of_score, "judge"),
+        judge_prompt=_text(of_score, "judge_prompt"),
+        judge_prompt_sha256=_text(of_score, "judge_prompt_sha256"),
+        judge_effort=_text(of_score, "judge_effort"),
+        rubrics_met=met if isinstance(met, int) else None,
+        rubrics_total=_number(of_score, "rubrics_total"),
+        status=_text(of_score, "status"),
+        inconsistent=bool(of_score.get("inconsistent")),
+        votes=tuple(vote for vote in votes if isinstance(vote, dict))
+        if isinstance(votes, list)
+        else (),
+        votes_cut=isinstance(votes, str),
+    )
+
+
+def _text(metadata: dict[str, Any], key: str) -> str:
+    value = metadata.get(key)
+    return "" if value is None else str(value)
+
+
+def _number(metadata: dict[str, Any], key: str, default: int = 0) -> int:
+    value = metadata.get(key, default)
+    return int(value) if isinstance(value, int | float) and math.isfinite(value) else default
+
+
+def _outcome(score: ScoreSummary | Score | None) -> Outcome:
+    if score is None:
+        return "errored"
+    if score.value == NOANSWER:
+        return "unscored"
+    return "solved" if score.value == CORRECT else "failed"

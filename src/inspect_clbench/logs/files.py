@@ -1,0 +1,275 @@
+"""Which logs are meant: paths, folders and URLs become the headers of logs of this benchmark."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from logging import getLogger
+from os import PathLike, fspath
+from pathlib import Path
+from urllib.parse import unquote, urlparse
+
+from inspect_ai.log import EvalLog, EvalLogInfo, list_eval_logs, read_eval_log
+from inspect_ai.model import GenerateConfig, ModelConfig
+from pydantic import ValidationError
+
+from inspect_clbench.benchmarks import (
+    BENCHMARKS,
+    CLBENCH,
+    CLBENCH_LIFE,
+    Benchmark,
+    bound_graders,
+)
+from inspect_clbench.data.selection import ContextDraw
+from inspect_clbench.data.sources import DEMO, model_name_of
+from inspect_clbench.errors import ClbenchError
+from inspect_clbench.logs.summaries import read_log_summaries
+from inspect_clbench.progress import progress
+
+logger = getLogger(__name__)
+
+TASKS = ("clbench", "clbench_life", "clbench_graded")
+_REPLAY = "inspect_clbench/replay"
+
+Paths = str | PathLike[str] | Sequence[str | PathLike[str]]
+"""A log file, folder or URL, or several."""
+
+
+@dataclass(frozen=True)
+class Log:
+    """The header of a log of this benchmark, and where the log is."""
+
+    location: str
+    header: EvalLog
+    modified: float = 0.0
+    """When the file was last written, in the units of its file system."""
+
+    def __str__(self) -> str:
+        return readable(self.location)
+
+    @property
+    def eval_id(self) -> str:
+        return self.header.eval.eval_id
+
+    @cached_property
+    def model(self) -> str:
+        """The model under test; of replayed answers, the one that gave them."""
+        spec = self.header.eval
+        named = (spec.metadata or {}).get("model_name")
+        if spec.solver == _REPLAY:
+            arguments = spec.solver_args or {}
+            files = arguments.get("files") or [spec.model]
+            named = arguments.get("model_name") or model_name_of(
+                [files] if isinstance(files, str) else [str(file) for file in files]
+            )
+        return str(named or spec.model)
+
+    @cached_property
+    def config(self) -> GenerateConfig:
+        """How the model under test was asked: its own settings and, above them, the run's."""
+        return self.header.eval.model_generate_config.merge(self.header.plan.config)
+
+    @property
+    def effort(self) -> str:
+        """The reasoning effort or budget that was asked for; empty if none was."""
+        config = self.config
+        if config.reasoning_effort:
+            return str(config.reasoning_effort)
+        return f"{config.reasoning_tokens:,} tokens" if config.reasoning_tokens else ""
+
+    @cached_property
+    def benchmark(self) -> Benchmark:
+        named = BENCHMARKS.get(str((self.header.eval.metadata or {}).get("benchmark")))
+        is_life = self.header.eval.task.endswith("clbench_life")
+        return named or (CLBENCH_LIFE if is_life else CLBENCH)
+
+    @property
+    def is_demo(self) -> bool:
+        spec = self.header.eval
+        told = (spec.metadata or {}).get("demo")
+        return bool(told) if told is not None else spec.dataset.location == DEMO
+
+    @property
+    def dataset_name(self) -> str:
+        """What tables call the dataset."""
+        return f"{self.benchmark.title} demo" if self.is_demo else self.benchmark.title
+
+    @property
+    def epochs(self) -> int:
+        return self.header.eval.config.epochs or 1
+
+    @cached_property
+    def task_ids(self) -> frozenset[str]:
+        """The tasks that were chosen for the run, whether or not they were reached."""
+        return frozenset(str(id) for id in self.header.eval.dataset.sample_ids or [])
+
+    @property
+    def samples(self) -> int:
+        """How many samples a complete run of this log has."""
+        return len(self.task_ids) * self.epochs
+
+    @property
+    def draw(self) -> ContextDraw | None:
+        """The draw of contexts that the run is of; none if all tasks were meant."""
+        found = (self.header.eval.metadata or {}).get("draw")
+        try:
+            return ContextDraw.model_validate(found) if found else None
+        except ValidationError:
+            raise ClbenchError(f"{self}: `draw` in its metadata is damaged.") from None
+
+    @property
+    def graders(self) -> list[ModelConfig]:
+        """The models that were bound to the role `grader`."""
+        return bound_graders(self.header.eval.model_roles)
+
+
+def path_list(paths: Paths) -> list[str]:
+    several = [paths] if isinstance(paths, str | PathLike) else paths
+    return [fspath(path) for path in several]
+
+
+def readable(location: str) -> str:
+    """A log's location as a person would write it: a plain path where it is a file."""
+    if not location.startswith("file:"):
+        return location
+    path = Path(unquote(urlparse(location).path))
+    here = Path.cwd()
+    return str(path.relative_to(here) if path.is_relative_to(here) else path)
+
+
+def find_logs(paths: Paths) -> list[Log]:
+    """The logs of this benchmark among files, folders and URLs, oldest first.
+
+    A folder may hold logs of other benchmarks and logs of runs that have not ended,
+    which are passed over; a file that is named must be a finished one of ours. A log
+    that a later retry replaced is passed over too.
+
+    Args:
+        paths: Log files, folders or URLs.
+    """
+    given = path_list(paths)
+    if not given:
+        raise ClbenchError("No log was given. Give .eval files or folders of them.")
+    found: dict[str, Log] = {}
+    running: dict[str, Log] = {}
+    for path in given:
+        infos = _listed(path)
+        named = len(infos) == 1 and path.rstrip("/").endswith((".eval", ".json"))
+        with progress("Reading headers", len(infos)) as advance:
+            ours = []
+            for info in infos:
+                log = _read_header(info, must=named)
+                advance(1)
+                if log is not None:
+                    ours.append(log)
+        if not ours:
+            raise ClbenchError(
+                f"{path}: no log of {' or '.join(TASKS[:2])} among the {len(infos)} there."
+            )
+        for log in ours:
+            (running if log.header.status == "started" else found)[log.location] = log
+    _warn_of_running(running.values(), found.values())
+    kept = _without_replaced(list(found.values()))
+    return sorted(kept, key=lambda log: (log.header.eval.created, log.modified))
+
+
+def check_one_dataset(logs: Sequence[Log]) -> None:
+    """Refuse logs that cannot share a table because their datasets differ."""
+    names = sorted({log.dataset_name for log in logs})
+    if len(names) > 1:
+        examples = "; ".join(
+            f"{name}: {next(log for log in logs if log.dataset_name == name)}" for name in names
+        )
+        raise ClbenchError(
+            f"These logs belong to different datasets and cannot share a table ({examples}). "
+            "Name the logs of one of them."
+        )
+
+
+def _listed(path: str) -> list[EvalLogInfo]:
+    try:
+        infos = list_eval_logs(path, recursive=True)
+    except Exception as ex:
+        raise ClbenchError(f"{path}: cannot be listed ({in_short(ex)}).") from None
+    if not infos:
+        local = "://" not in path
+        lead = "no such file or folder" if local and not Path(path).exists() else "no log there"
+        raise ClbenchError(f"{path}: {lead}. Give a .eval file or a folder of them.")
+    return infos
+
+
+def _read_header(info: EvalLogInfo, *, must: bool) -> Log | None:
+    where = readable(info.name)
+    try:
+        header = read_eval_log(info.name, header_only=True)
+    except Exception as ex:
+        if not must and "clbench" not in where.rsplit("/", 1)[-1]:
+            logger.warning("%s: passed over, not a readable log (%s).", where, in_short(ex))
+            return None
+        raise unreadable(where, ex, "not a readable log") from None
+    if header.eval.task.rsplit("/", 1)[-1] not in TASKS:
+        if must:
+            raise ClbenchError(f"{where}: a log of {header.eval.task}, not of {TASKS[0]}.")
+        return None
+    log = Log(info.name, header, info.mtime or 0.0)
+    if must and header.status == "started":
+        raise _not_ended(log)
+    return log
+
+
+def _warn_of_running(running: Iterable[Log], found: Iterable[Log]) -> None:
+    ended = {log.header.eval.task_id for log in found}
+    left = [log for log in running if log.header.eval.task_id not in ended]
+    if not ended and left:
+        raise _not_ended(left[0])
+    for log in left:
+        logger.warning("%s: passed over, the run has not ended.", log)
+
+
+def _not_ended(log: Log) -> ClbenchError:
+    return ClbenchError(
+        f"{log}: the run has not ended. Wait for it, or if it died: inspect eval-retry {log}"
+    )
+
+
+def _without_replaced(logs: list[Log]) -> list[Log]:
+    """Leave out logs that a retry of the same run has taken over.
+
+    A retry starts from the answers of the log before it, but one that fails at once
+    may hold fewer of them: the fullest log stays, the latest of those.
+    """
+    by_run: dict[str, list[Log]] = {}
+    for log in logs:
+        imported = (log.header.eval.metadata or {}).get("imported_sha256")
+        by_run.setdefault(str(imported or log.header.eval.task_id), []).append(log)
+    keep = set()
+    for attempts in by_run.values():
+        if len({log.eval_id for log in attempts}) == 1:
+            best = attempts[0]
+        else:
+            best = max(attempts, key=lambda log: (_completed(log), log.header.eval.created))
+        keep.add(best.eval_id)
+    return [log for log in logs if log.eval_id in keep]
+
+
+def _completed(log: Log) -> int:
+    if log.header.status == "success" and log.header.results:
+        return log.header.results.completed_samples
+    try:
+        summaries = read_log_summaries(log.location)
+    except Exception as ex:
+        raise unreadable(log, ex, "its samples cannot be read") from None
+    return sum(summary.error is None for summary in summaries)
+
+
+def unreadable(where: object, ex: Exception, what: str) -> ClbenchError:
+    """The error for a log that cannot be read, and what to do about it."""
+    return ClbenchError(
+        f"{where}: {what} ({in_short(ex)}). It may be cut off: copy it again, "
+        "or if its run died: inspect log recover"
+    )
+
+
+def in_short(ex: Exception) -> str:
+    """An exception in a few words, on one line."""
+    text = " ".join(str(ex).split())
+    return f"{type(ex).__name__}: {text[:200]}" if text else type(ex).__name__

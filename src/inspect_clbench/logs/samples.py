@@ -1,0 +1,85 @@
+"""Whole samples, for those who need the text of answers, rubrics or rationales."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from inspect_ai.log import (
+    EvalSample,
+    read_eval_log,
+    read_eval_log_sample,
+    read_eval_log_samples_by_id,
+)
+
+from inspect_clbench.errors import ClbenchError
+from inspect_clbench.logs.answers import Answer, read_summaries
+from inspect_clbench.logs.files import Log, in_short
+
+BULKY = frozenset({"events", "store", "attachments", "messages"})
+"""What a sample holds beside its input, its answer, its metadata and its scores."""
+
+# Each call of Inspect's readers reads the log's list of contents anew.
+_AT_A_TIME = 32
+
+_Key = tuple[int | str, int]
+"""A sample's id and epoch."""
+
+
+def read_samples(log: Log, without: Iterable[str] = BULKY) -> Iterator[EvalSample]:
+    """All samples of a log by task and epoch, a few of them in memory at a time."""
+    if log.location.endswith(".json"):  # one text, which can only be read as a whole
+        yield from read_eval_log(log.location).samples or []
+        return
+    order = {id: n for n, id in enumerate(log.header.eval.dataset.sample_ids or [])}
+    keys = sorted(_keys(log), key=lambda key: (order.get(key[0], len(order)), key[1]))
+    yield from _read(log, keys, set(without))
+
+
+def read_task_samples(
+    log: Log, task_ids: Sequence[str], *, first: bool = False, without: Iterable[str] = ()
+) -> Iterator[EvalSample]:
+    """The samples of some tasks, in the order of the tasks and epochs.
+
+    Args:
+        log: The log.
+        task_ids: The tasks; those that the log does not have are left out.
+        first: Whether the first epoch of each task is enough.
+        without: Fields that are not needed, beside the events.
+    """
+    by_task: dict[str, list[_Key]] = {}
+    for key in sorted(_keys(log), key=lambda key: key[1]):
+        by_task.setdefault(str(key[0]), []).append(key)
+    keys = [key for id in task_ids for key in by_task.get(id, [])[: 1 if first else None]]
+    yield from _read(log, keys, {"events", "store", *without})
+
+
+def read_sample(answer: Answer) -> EvalSample:
+    """The sample that an answer was read from, without its events."""
+    try:
+        return read_eval_log_sample(
+            answer.log.location,
+            id=answer.task_id,
+            epoch=answer.epoch,
+            exclude_fields={"events", "store"},
+        )
+    except IndexError:
+        raise ClbenchError(
+            f"{answer.log}: task {answer.task_id}, epoch {answer.epoch} is not in it any more. "
+            "Was the log written anew meanwhile? Start again."
+        ) from None
+    except Exception as ex:
+        raise ClbenchError(
+            f"{answer.log}: task {answer.task_id} cannot be read ({in_short(ex)})."
+        ) from None
+
+
+def _keys(log: Log) -> list[_Key]:
+    """The samples that a log has: not all, if its run was stopped."""
+    return [(summary.id, summary.epoch) for summary in read_summaries(log)]
+
+
+def _read(log: Log, keys: Sequence[_Key], without: set[str]) -> Iterator[EvalSample]:
+    for start in range(0, len(keys), _AT_A_TIME):
+        some = keys[start : start + _AT_A_TIME]
+        try:
+            yield from read_eval_log_samples_by_id(log.location, some, exclude_fields=without)
+        except Exception as ex:
+            raise ClbenchError(f"{log}: its samples cannot be read ({in_short(ex)}).") from None

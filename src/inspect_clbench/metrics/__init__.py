@@ -1,0 +1,1 @@
+"""What the scores of a run add up to: pure functions of scores, without state between calls."""

@@ -1,0 +1,254 @@
+"""Tables as text in each format. Text from outside is escaped in every one of them."""
+
+import csv
+import io
+import json
+import math
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import PurePath
+from typing import Any, get_args
+
+from rich import box
+from rich.cells import cell_len
+from rich.console import Console
+from rich.markup import escape as escape_rich
+from rich.table import Table as RichTable
+
+from inspect_clbench.choices import Format
+from inspect_clbench.errors import ClbenchError
+from inspect_clbench.files import write_text
+from inspect_clbench.output.html import html_page, html_table
+from inspect_clbench.output.tables import Cell, Note, Table
+from inspect_clbench.text import INVISIBLE, one_line
+
+FORMATS: tuple[Format, ...] = get_args(Format)
+
+_ENDINGS: dict[str, Format] = {
+    ".txt": "terminal",
+    ".md": "markdown",
+    ".csv": "csv",
+    ".json": "json",
+    ".tex": "latex",
+    ".html": "html",
+    ".htm": "html",
+}
+FILE_WIDTH = 120
+
+_LEAST_TEXT = 32
+
+_LATEX = {
+    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_",
+    "{": r"\{", "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
+    "±": r"$\pm$", "–": "--", "−": "$-$", "·": r"$\cdot$", "…": r"\ldots{}", "≥": r"$\geq$",
+    "†": r"$\dagger$", "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}",
+    '"': r"\textquotedbl{}", "[": "{[}", "]": "{]}",
+}  # fmt: skip
+
+
+def render_tables(tables: Sequence[Table], format: Format, width: int | None = None) -> str:
+    """Tables as text in one of the formats."""
+    pages = readable_tables(tables)
+    match format:
+        case "terminal":
+            return "\n".join(terminal_table(table, width) for table in pages)
+        case "markdown":
+            return "\n".join(markdown_table(table) for table in pages)
+        case "csv":
+            return "\r\n".join(csv_table(table) for table in tables)
+        case "json":
+            return json_tables(tables)
+        case "latex":
+            return "\n".join(latex_table(table) for table in pages)
+        case "html":
+            title = tables[0].title if tables else "CL-bench"
+            return html_page(title, "\n".join(map(html_table, pages)))
+
+
+def write_output(output: str, text: str) -> None:
+    """Write a file, whole or not at all."""
+    try:
+        write_text(output, text)
+    except OSError as ex:
+        raise ClbenchError(f"{output}: cannot be written ({ex.strerror}).") from None
+
+
+def format_for(output: str | None, format: str | None) -> Format:
+    """The format that a user asked for, outright or with the ending of a file's name."""
+    if format is not None:
+        known = next((known for known in FORMATS if known == format), None)
+        if known is None:
+            raise ClbenchError(f"{format}: no such format. There are: {', '.join(FORMATS)}.")
+        return known
+    if output is None:
+        return "terminal"
+    ending = PurePath(output).suffix.lower()
+    if ending not in _ENDINGS:
+        raise ClbenchError(
+            f"{output}: its ending does not say the format. Use {', '.join(_ENDINGS)}, or "
+            "give the format with --format."
+        )
+    return _ENDINGS[ending]
+
+
+def readable_tables(tables: Sequence[Table]) -> list[Table]:
+    """Tables as a person reads them: none too wide, and a common note under the last only."""
+    pages = [page for table in tables for page in _by_group(table)]
+    later: set[Note] = set()
+    for index, page in reversed(list(enumerate(pages))):
+        pages[index] = replace(page, notes=tuple(n for n in page.notes if n not in later))
+        later.update(page.notes)
+    return pages
+
+
+def _by_group(table: Table) -> Iterator[Table]:
+    start = table.left
+    for name, size in table.groups:
+        chosen = slice(start, start + size)
+        start += size
+        yield replace(
+            table,
+            title=f"{table.title} · {name}",
+            columns=(*table.columns[: table.left], *table.columns[chosen]),
+            rows=tuple((*row[: table.left], *row[chosen]) for row in table.rows),
+            groups=(),
+        )
+    if not table.groups:
+        yield table
+
+
+def terminal_table(table: Table, width: int | None) -> str:
+    """A table as rich draws it, too wide rather than without a column."""
+    console = Console(file=io.StringIO(), width=width, highlight=False, emoji=False)
+    shown = RichTable(box=box.SIMPLE_HEAD)
+    for index, column in enumerate(table.columns):
+        is_text = index < table.left
+        lines = [line for row in table.rows for line in _lines(row[index])]
+        content = max(map(cell_len, lines), default=0)
+        word = max(map(cell_len, one_line(column).split()), default=0)
+        shown.add_column(
+            escape_rich(one_line(column)),
+            justify="left" if is_text else "right",
+            vertical="bottom",
+            overflow="fold",
+            min_width=max(min(content, _LEAST_TEXT) if is_text else content, word),
+            max_width=max(content, word),
+        )
+    for row in table.rows:
+        shown.add_row(*(escape_rich("\n".join(_lines(cell))) for cell in row))
+    unlimited = console.options.update_width(10_000)
+    console.width = max(console.width, console.measure(shown, options=unlimited).minimum)
+    with console.capture() as capture:
+        console.print(escape_rich(one_line(table.title)))
+        console.print(shown)
+        for note in table.notes:
+            console.print(escape_rich(one_line(str(note))))
+    return "\n".join(line.rstrip() for line in capture.get().split("\n"))
+
+
+def _lines(cell: Cell) -> list[str]:
+    return [one_line(line) for line in cell.text.split("\n")]
+
+
+def markdown_table(table: Table) -> str:
+    """A table in the Markdown of GitHub, its notes as a list."""
+    rule = ["---" if index < table.left else "--:" for index in range(len(table.columns))]
+    rows = [
+        [_markdown_text(column) for column in table.columns],
+        rule,
+        *([_markdown_text(cell.text) for cell in row] for row in table.rows),
+    ]
+    lines = [f"**{_markdown_text(table.title)}**", ""]
+    lines += [f"| {' | '.join(row)} |" for row in rows]
+    if table.notes:
+        lines += ["", *(f"- {_markdown_text(str(note))}" for note in table.notes)]
+    return "\n".join(lines) + "\n"
+
+
+def _markdown_text(text: str) -> str:
+    # An ampersand only acts where it starts an entity.
+    return re.sub(r"([\\`*_{}\[\]<>#|~$]|&(?=#?\w+;))", r"\\\1", one_line(text))
+
+
+def csv_table(table: Table) -> str:
+    """A table with the values behind its cells, a column for each; without its notes."""
+    columns: dict[str, list[Any]] = {}
+    for index, title in enumerate(table.columns):
+        cells = [row[index] for row in table.rows]
+        parts = [cell.value if isinstance(cell.value, dict) else {} for cell in cells]
+        for key in dict.fromkeys(key for values in parts for key in values):
+            columns[f"{title} {key}"] = [values.get(key) for values in parts]
+        if not any(parts):
+            columns[title] = [cell.plain for cell in cells]
+    for key in dict.fromkeys(key for details in table.details for key in details):
+        columns[key] = [details.get(key) for details in table.details]
+    out = io.StringIO()
+    writer = csv.writer(out)
+    for row in (columns, *zip(*columns.values(), strict=True)):
+        writer.writerow([spreadsheet_safe(_csv_text(value)) for value in row])
+    return out.getvalue()
+
+
+def _csv_text(value: Any) -> str:
+    if value is None or (isinstance(value, float) and not math.isfinite(value)):
+        return ""
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    if isinstance(value, list | tuple):
+        return "; ".join(_csv_text(item) for item in value)
+    return one_line(str(value))
+
+
+def spreadsheet_safe(text: str) -> str:
+    """Text that no spreadsheet program takes for a formula; numbers stay as they are."""
+    # With a plus it is somebody's text: a spreadsheet would save it without.
+    is_number = re.fullmatch(r"-?[0-9]+(\.[0-9]+)?(e[+-]?[0-9]+)?", text)
+    risky = text.startswith(("=", "+", "-", "@", "\t", "\r"))
+    return "'" + text if risky and not is_number else text
+
+
+def json_tables(tables: Sequence[Table]) -> str:
+    """Tables as a JSON list, with rows as objects and rates as fractions."""
+    data = []
+    for table in tables:
+        values = [[cell.plain for cell in row] for row in table.rows]
+        rows = [dict(zip(table.columns, row, strict=True)) for row in values]
+        for row, details in zip(rows, table.details, strict=False):
+            row |= details
+        notes = [str(note) for note in table.notes]
+        data.append({"title": table.title, "rows": _finite(rows), "notes": notes})
+    text = json.dumps(data, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
+    return INVISIBLE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, float):
+        # More digits are noise that differs between machines.
+        return round(value, 10) if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {key: _finite(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(inner) for inner in value]
+    return value
+
+
+def latex_table(table: Table) -> str:
+    """A table in LaTeX, to be used with the package booktabs."""
+    spec = "l" * table.left + "r" * (len(table.columns) - table.left)
+    lines = [
+        f"% {one_line(table.title)}",
+        rf"\begin{{tabular}}{{{spec}}}",
+        r"\toprule",
+        " & ".join(_latex_text(column) for column in table.columns) + r" \\",
+        r"\midrule",
+        *(" & ".join(_latex_text(cell.text) for cell in row) + r" \\" for row in table.rows),
+        r"\bottomrule",
+        r"\end{tabular}",
+        *(f"% {one_line(str(note))}" for note in table.notes),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _latex_text(text: str) -> str:
+    return "".join(_LATEX.get(character, character) for character in one_line(text))

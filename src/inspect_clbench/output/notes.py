@@ -1,0 +1,176 @@
+"""Notes: what a reader must know beside the numbers of a table or a picture."""
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from inspect_clbench.analysis.estimate import estimate
+from inspect_clbench.analysis.report import RateTable, with_known_rubrics
+from inspect_clbench.analysis.statistics import FEW_CONTEXTS, QUANTILE
+from inspect_clbench.logs.series import Series, series_names
+from inspect_clbench.metrics.error_types import coverage
+from inspect_clbench.output.tables import MARKS, Note
+from inspect_clbench.text import counted
+
+if TYPE_CHECKING:
+    from inspect_clbench.analysis.errors import ErrorReport
+
+_MANY_FAILURES = 0.02
+
+# Settings of the model under test that can change its answers.
+_SETTINGS = (
+    "temperature", "top_p", "top_k", "max_tokens", "stop_seqs", "system_message",
+    "frequency_penalty", "presence_penalty", "verbosity", "extra_body",
+)  # fmt: skip
+
+
+def series_notes(series: Sequence[Series]) -> list[Note | str]:
+    """What is missing, what is doubtful, what is an estimate, and who judged."""
+    notes: list[Note | str] = []
+    for one, name in zip(series, series_names(series), strict=True):
+        notes += [Note("incomplete", f"{name}: incomplete, {gap}.") for gap in one.gaps]
+        notes += [Note("warning", f"{name}: {warning}") for warning in _warnings(one)]
+        if one.draw:
+            notes.append(Note("estimate", f"{name}: {_about_estimate(one)}"))
+    tasks = {one.tasks for one in series}
+    if len(tasks) > 1:
+        common = len(frozenset.intersection(*tasks))
+        text = f"The rows are not of the same tasks: {common:,} tasks are common to all. "
+        notes.append(Note("warning", text + "clbench compare pairs two of them."))
+    notes.append(judge_line(series))
+    return notes
+
+
+def judge_line(series: Sequence[Series]) -> str:
+    """By whom the answers were judged, and with which prompt."""
+    judges = sorted({one.judge or "none" for one in series})
+    prompts = sorted({one.judge_prompt or "unknown" for one in series})
+    return f"Judge: {', '.join(judges)}; prompt: {', '.join(prompts)}."
+
+
+def interval_notes(series: Sequence[Series]) -> list[Note | str]:
+    """How the intervals were made, and whether they can be believed."""
+    notes: list[Note | str] = [
+        "In brackets: 95 % interval of the mean, from the standard error clustered on contexts "
+        f"(normal quantile {QUANTILE:.2f}); it covers the choice of tasks, the std only the "
+        "differences between runs. None where contexts came out too much alike to tell."
+    ]
+    fewest = min(len({answer.context_id for answer in one.scored}) for one in series)
+    if fewest < FEW_CONTEXTS:
+        text = f"With {fewest} contexts the intervals are too narrow; {FEW_CONTEXTS} or more "
+        notes.append(Note("warning", text + "would do."))
+    return notes
+
+
+def _warnings(series: Series) -> Iterator[str]:
+    share = 1 - series.judge_coverage
+    if share > _MANY_FAILURES:
+        yield (
+            f"no verdict for {counted(series.judge_failures, 'row')} ({100 * share:.1f} %) "
+            "because the judge failed; the rate says as much about the judge as about the "
+            "model. Ask again for these rows: clbench regrade LOG"
+        )
+    unscored = sum(answer.outcome == "unscored" for answer in series.answers)
+    if unscored:
+        yield f"left out of the rates: {counted(unscored, 'row')} without a verdict."
+    judges = Counter(answer.judge for answer in series.answers if answer.judge)
+    del judges[series.judge]
+    for judge, number in judges.most_common():
+        yield f"another judge, {judge}, for {counted(number, 'row')}."
+    differing = [
+        name
+        for name in _SETTINGS
+        if len({repr(getattr(log.config, name)) for log in series.logs}) > 1
+    ]
+    if differing:
+        yield f"its runs differ in {', '.join(differing)}."
+    efforts = {repr([m.config.reasoning_effort for m in log.graders]) for log in series.logs}
+    if len(efforts) > 1:
+        yield "its runs differ in the judge's reasoning effort."
+
+
+def _about_estimate(series: Series) -> str:
+    draw = series.draw
+    assert draw is not None  # only called for a draw
+    words = (
+        f"an estimate from {draw.drawn_contexts:,} of {draw.contexts:,} contexts, drawn at "
+        f"random by category ({draw.drawn_tasks:,} of {draw.tasks:,} tasks, seed {draw.seed}). "
+        "Its overall rate weighs each category by its tasks"
+    )
+    if math.isnan(estimate(series.scored, draw).low):
+        return f"{words}; for an interval draw two or more contexts from each category."
+    return f"{words}; in brackets the 95 % interval of what all tasks would have given."
+
+
+def rate_notes(
+    numbers: RateTable, remarks: Sequence[Note | str] | None = None
+) -> list[Note | str]:
+    """The notes below a table of rates."""
+    own = _remarks(numbers) if remarks is None else remarks
+    return [*series_notes(numbers.series), *own, *_source_notes(numbers)]
+
+
+def _source_notes(numbers: RateTable) -> list[Note | str]:
+    """Where published rows come from."""
+    notes: list[Note | str] = []
+    for mark, source in zip(MARKS, numbers.published, strict=False):
+        notes.append(Note("source", f"{mark} Published, not run here: {source.source}."))
+        notes += [f"{row.model}: {row.note}." for row in source.rows if row.note]
+    if numbers.published and any(one.is_demo for one in numbers.series):
+        text = "The demo's tasks are not the benchmark's: its rates say nothing beside these."
+        notes.append(Note("warning", text))
+    return notes
+
+
+def _remarks(numbers: RateTable) -> list[Note | str]:
+    notes: list[Note | str] = []
+    if numbers.kind == "thresholds":
+        notes += threshold_notes(numbers.series)
+    elif numbers.kind != "main":
+        tasks = ", ".join(f"{name} {number:,}" for name, number in numbers.tasks.items())
+        notes += [f"Tasks: {tasks}.", *([numbers.group_note] if numbers.group_note else [])]
+    return [*notes, *(interval_notes(numbers.series) if numbers.ci else ())]
+
+
+def threshold_notes(series: Sequence[Series]) -> list[str]:
+    """What the numbers under thresholds leave out or take for granted."""
+    scored = [answer for one in series for answer in one.scored]
+    unknown = len(scored) - len(with_known_rubrics(scored))
+    assumed = sum(answer.solved and answer.rubrics_met is None for answer in scored)
+    contrary = sum(answer.inconsistent for answer in scored)
+    notes = []
+    if unknown:
+        notes.append(
+            f"Left out here: {counted(unknown, 'failed row')} without a usable status list, so "
+            "that the rate at 100 % can be above the solving rate."
+        )
+    if assumed:
+        rows = counted(assumed, "solved row")
+        notes.append(f"Taken to meet all rubrics: {rows} without a usable status list.")
+    if contrary:
+        verdicts = counted(contrary, "verdict")
+        text = f"In {verdicts} the status list contradicts the overall score, which decides."
+        notes.append(text)
+    return notes
+
+
+def label_notes(report: "ErrorReport") -> list[Note | str]:
+    """What the shares are of, and what they leave out."""
+    notes: list[Note | str] = [
+        "In % of the labelled failed answers of all runs together. Several types may apply to "
+        "an answer, so that they exceed 100 % together; empty answers are counted apart."
+    ]
+    for one, name in zip(report.series, series_names(report.series), strict=True):
+        counts = coverage(answer.label for answer in one.answers)
+        limits = sorted({a.label.most for a in one.answers if a.label.most is not None})
+        if limits:
+            most = " or ".join(counted(number, "failure") for number in limits)
+            left = counted(counts.not_drawn, "failed answer")
+            notes.append(f"{name}: a random draw of at most {most} a run; {left} not drawn.")
+        if counts.unlabelled:
+            without = counted(counts.unlabelled, "failed answer")
+            notes.append(f"{name}: the judge gave no usable labels for {without}.")
+    for log in report.unlabelled:
+        notes.append(Note("warning", f"{log}: left out, it has no error types."))
+    return notes

@@ -1,0 +1,116 @@
+"""The tables of solving rates and of error types."""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from inspect_clbench.analysis.errors import CrossTable, ErrorReport
+from inspect_clbench.analysis.report import RateRow, RateTable, Report
+from inspect_clbench.metrics.error_types import Coverage
+from inspect_clbench.output.notes import label_notes, rate_notes, series_notes
+from inspect_clbench.output.tables import MARKS, Cell, Note, Table, percent, table
+
+_TITLES = {
+    "main": "solving rate in %, mean ± std over runs",
+    "thresholds": (
+        "pass rate in % if so many % of a task's rubrics were enough, mean ± std over runs"
+    ),
+    "error_types": "error types of failed answers in %",
+}
+
+
+def report_tables(report: Report) -> list[Table]:
+    return [rate_table(one) for one in report.tables]
+
+
+def error_tables(report: ErrorReport) -> list[Table]:
+    """The paper's table of error types, and cross tables of types by groups of tasks."""
+    notes = label_notes(report)
+    tables = [] if report.main is None else [rate_table(report.main, notes)]
+    return [*tables, *(cross_table(report, crossed, notes) for crossed in report.crossed)]
+
+
+def rate_table(numbers: RateTable, remarks: Sequence[Note | str] | None = None) -> Table:
+    """A row per series and per published model, the groups of tasks as columns."""
+    narrow = numbers.kind == "thresholds"
+    by_group = f"solving rate in % by {numbers.divided_by}, mean ± std over runs"
+    nothing_told = (None,) * len(numbers.told)
+    rows = [
+        {
+            "Model": Cell(_marked_name(row, numbers), row.model),
+            **dict(zip(numbers.told, row.told or nothing_told, strict=True)),
+            **{group: percent(row.rates[group], narrow=narrow) for group in numbers.groups},
+            **_counts(row, numbers),
+        }
+        for row in numbers.rows
+    ]
+    return table(
+        f"{numbers.series[0].dataset_name}: {_TITLES.get(numbers.kind, by_group)}",
+        rows,
+        rate_notes(numbers, remarks),
+        left=1 + len(numbers.told),
+        groups=numbers.spans,
+        details=tuple(
+            {
+                "incomplete": list(row.incomplete),
+                "published": row.published is not None,
+                "source": row.published.source if row.published else "",
+            }
+            for row in numbers.rows
+        ),
+    )
+
+
+def cross_table(report: ErrorReport, crossed: CrossTable, notes: Sequence[Note | str]) -> Table:
+    rows: list[dict[str, Any]] = []
+    for row in crossed.rows:
+        for title, rates in row.rates.items():
+            rows.append({"Model": row.model, "Error type": title, **rates})
+        counts = {g: Cell(f"{n:,}", {"labelled": n}) for g, n in row.labelled.items()}
+        rows.append({"Model": row.model, "Error type": "Labelled", **counts})
+    title = f"error types of failed answers in % by {crossed.divided_by}"
+    return table(
+        f"{report.series[0].dataset_name}: {title}",
+        rows,
+        [*series_notes(report.series), *notes],
+        left=2,
+        groups=crossed.spans,
+    )
+
+
+def _marked_name(row: RateRow, numbers: RateTable) -> str:
+    """The model's name, with marks that refer to the notes."""
+    if row.published:
+        return f"{row.model} {MARKS[numbers.published.index(row.published)]}"
+    return row.model + (" *" if row.incomplete else "") + (" ~" if row.is_estimate else "")
+
+
+def _counts(row: RateRow, numbers: RateTable) -> dict[str, Any]:
+    """The columns after the rates."""
+    counts = row.counts
+    if numbers.kind == "main":
+        if row.published:
+            return {"Runs": counts.get("runs"), "Rows": None, "Judge coverage": None}
+        scored, total, judged = counts["scored"], counts["total"], counts["coverage"]
+        text = f"{scored:,}" if scored == total else f"{scored:,} of {total:,}"
+        share = "–" if math.isnan(judged) else f"{100 * judged:.1f} %"
+        return {
+            "Runs": counts["runs"],
+            "Rows": Cell(text, {"scored": scored, "total": total}),
+            "Judge coverage": Cell(share, judged),
+        }
+    if numbers.kind == "error_types":
+        found: Coverage | None = counts.get("labels")
+        return {
+            "Labelled": None if found is None else _labelled(found),
+            "No usable labels": found.unlabelled if found else None,
+            "Empty answers": found.empty if found else None,
+        }
+    return {}
+
+
+def _labelled(found: Coverage) -> Cell:
+    of = found.failed - found.empty
+    share = f" ({100 * found.share:.0f} %)" if of else ""
+    value = {"labelled": found.labelled, "of": of, "share": found.share}
+    return Cell(f"{found.labelled:,} of {of:,}{share}", value)

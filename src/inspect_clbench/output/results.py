@@ -1,0 +1,77 @@
+"""Any result of the analysis as tables, as text or as a file."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from inspect_clbench.analysis.agreement import Agreement
+from inspect_clbench.analysis.compare import Comparison
+from inspect_clbench.analysis.costs import Costs
+from inspect_clbench.analysis.errors import ErrorReport
+from inspect_clbench.analysis.frames import Result
+from inspect_clbench.analysis.report import Report
+from inspect_clbench.analysis.tasks import NearMisses
+from inspect_clbench.choices import Format
+from inspect_clbench.output.agreement import agreement_tables
+from inspect_clbench.output.compare import comparison_tables
+from inspect_clbench.output.costs import cost_tables
+from inspect_clbench.output.formats import FILE_WIDTH, format_for, render_tables, write_output
+from inspect_clbench.output.report import error_tables, report_tables
+from inspect_clbench.output.tables import Table
+from inspect_clbench.output.tasks import near_miss_tables
+
+
+def tables_of(result: Result | Sequence[Table], **options: Any) -> list[Table]:
+    """The tables of a result.
+
+    Args:
+        result: What a function of `inspect_clbench.analysis` returned.
+        options: `list_tasks=True` adds the tasks won and lost to a comparison, and the
+            answers on which verdicts differ to an agreement.
+    """
+    match result:
+        case Report():
+            return report_tables(result)
+        case Comparison():
+            return comparison_tables(result, **options)
+        case Agreement():
+            return agreement_tables(result, **options)
+        case ErrorReport():
+            return error_tables(result)
+        case Costs():
+            return cost_tables(result)
+        case NearMisses():
+            return near_miss_tables(result)
+        case Result():
+            raise TypeError(f"{type(result).__name__} has no tables")
+    return list(result)
+
+
+def render(
+    result: Result | Sequence[Table],
+    format: Format = "terminal",
+    width: int | None = None,
+    **options: Any,
+) -> str:
+    """A result as text.
+
+    Args:
+        result: What a function of `inspect_clbench.analysis` returned, or tables.
+        format: `terminal`, `markdown`, `csv`, `json`, `latex` or `html` (a whole page).
+        width: The width of the terminal; found out when not given.
+        options: Those of `tables_of`.
+    """
+    return render_tables(tables_of(result, **options), format, width)
+
+
+def save(
+    result: Result | Sequence[Table], output: str, format: str | None = None, **options: Any
+) -> None:
+    """Write a result to a file, whole or not at all.
+
+    Args:
+        result: What a function of `inspect_clbench.analysis` returned, or tables.
+        output: The path; its ending says the format when none is given.
+        format: One of the formats of `render`.
+        options: Those of `tables_of`.
+    """
+    write_output(output, render(result, format_for(output, format), FILE_WIDTH, **options))

@@ -1,0 +1,136 @@
+"""A table: titled columns, rows of cells, and notes; and how numbers become cells."""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from inspect_clbench.analysis.statistics import Rate
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What a person reads, and the value behind it."""
+
+    text: str
+    value: Any = ...
+    """For JSON and CSV: the text itself when not given. A mapping becomes a column of
+    the CSV for each of its keys."""
+
+    @property
+    def plain(self) -> Any:
+        return self.text if self.value is ... else self.value
+
+
+NOTHING = Cell("–", None)
+MARKS = ("†", "‡")
+"""After the names of published rows, in the order of their tables."""
+
+NoteKind = Literal["incomplete", "warning", "estimate", "source", "info"]
+_MARKS: dict[NoteKind, str] = {"incomplete": "* ", "warning": "! ", "estimate": "~ "}
+
+
+@dataclass(frozen=True)
+class Note:
+    """A sentence below a table, and what kind of sentence it is."""
+
+    kind: NoteKind
+    text: str
+
+    @property
+    def is_warning(self) -> bool:
+        return self.kind in ("incomplete", "warning")
+
+    def __str__(self) -> str:
+        return _MARKS.get(self.kind, "") + self.text
+
+
+@dataclass(frozen=True)
+class Table:
+    """Titled columns, rows of cells, and notes below."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    notes: tuple[Note, ...] = ()
+    left: int = 1
+    """How many columns from the left hold text; the others are numbers."""
+
+    groups: tuple[tuple[str, int], ...] = ()
+    """Names for so many of the number columns each, where a table is too wide for a
+    page: formats for people print one table per group, the others one for all."""
+
+    details: tuple[dict[str, Any], ...] = ()
+    """What JSON and CSV add to each row, beside what people read."""
+
+
+def table(
+    title: str,
+    rows: Iterable[Mapping[str, Any]],
+    notes: Iterable[Note | str] = (),
+    *,
+    columns: Sequence[str] = (),
+    **fields: Any,
+) -> Table:
+    """A table from plain values: text, whole numbers, rates, None, or cells.
+
+    Args:
+        title: The table's title.
+        rows: Values by the title of their column.
+        notes: Notes; a text is one that only informs.
+        columns: The columns of a table that may have no rows.
+        fields: Further fields of the table.
+    """
+    listed = list(rows)
+    return Table(
+        title,
+        tuple(columns or (listed[0] if listed else ())),
+        tuple(tuple(cell(value) for value in row.values()) for row in listed),
+        tuple(note if isinstance(note, Note) else Note("info", note) for note in notes),
+        **fields,
+    )
+
+
+def cell(value: Any) -> Cell:
+    match value:
+        case Cell():
+            return value
+        case None:
+            return NOTHING
+        case int():
+            return Cell(f"{value:,}", value)
+        case Rate():
+            return percent(value)
+    return Cell(str(value))
+
+
+def number(value: float | None, digits: int = 3) -> Cell:
+    return NOTHING if value is None else Cell(f"{value:.{digits}f}", value)
+
+
+def share(value: float | None) -> Cell:
+    """A share in percent, without its error."""
+    return NOTHING if value is None else Cell(f"{100 * value:.1f}", value)
+
+
+def percent_text(rate: Rate | None) -> str:
+    """A rate in percent with its std, as the paper prints it: `23.7 ± 0.5`."""
+    if rate is None or math.isnan(rate.mean):
+        return "–"
+    std = "" if math.isnan(rate.std) else f" ± {100 * rate.std:.1f}"
+    return f"{100 * rate.mean:.1f}{std}"
+
+
+def percent(rate: Rate | None, *, narrow: bool = False) -> Cell:
+    """A rate in percent, its interval, and where narrow its std, on a line of their own."""
+    if rate is None or math.isnan(rate.mean):
+        return NOTHING
+    text = percent_text(rate)
+    if narrow:
+        text = text.replace(" ", "\n", 1)
+    figures = rate.as_row()
+    if rate.interval is None:
+        return Cell(text, {"mean": figures["mean"], "std": figures["std"]})
+    if not math.isnan(rate.interval[0]):
+        text += f"\n[{100 * rate.interval[0]:.1f}, {100 * rate.interval[1]:.1f}]"
+    return Cell(text, figures)

@@ -1,1 +1,0 @@
-"""State in, Score out."""

@@ -1,0 +1,164 @@
+"""How a score reads in Inspect's log viewer: its explanation in Markdown, and the layout.
+
+Rubrics and rationales come from outside and are escaped: nothing in them is markup.
+"""
+
+import re
+from collections.abc import Sequence
+
+from inspect_ai.viewer import (
+    MetadataField,
+    SampleScoreView,
+    ScannerResultField,
+    ScannerResultView,
+    TaskSamplesColumn,
+    TaskSamplesView,
+    ViewerConfig,
+)
+
+from inspect_clbench.benchmarks import ERROR_TYPES, VERDICT_SCORERS
+from inspect_clbench.judge.asking import Asked, Judgement
+from inspect_clbench.judge.error_types import Label, Labels
+from inspect_clbench.judge.reply import Failure
+from inspect_clbench.text import INVISIBLE
+
+# Everything that can start or end a construct of Markdown, math or a bare link. Not
+# among them are <, > and &: the viewer writes them as entities before it reads the
+# Markdown, and a backslash before an entity makes it literal. An entity ends at its
+# semicolon; what a bracket could open is cut off by an invisible joiner.
+_ESCAPED = str.maketrans({mark: f"\\{mark}" for mark in r"\`*_{}])#+-.!|~^$=:;/@"})
+_OPENING = re.compile(r"<(?=[A-Za-z/!?])|^(?=>)")
+_JOINER = "\u2060"
+_MOST_RATIONALE = 20_000
+
+
+def escape_markdown(text: str) -> str:
+    """Text from outside on one line, with nothing left that Markdown would act on."""
+    line = INVISIBLE.sub("\ufffd", " ".join(text.split()))
+    return _OPENING.sub(rf"\g<0>{_JOINER}", line).translate(_ESCAPED)
+
+
+def rubric_summary(met: int | None, total: int, solved: bool) -> str:
+    """The line that says it all: `5/6 rubrics met, not solved`."""
+    rubrics = (
+        f"{total} rubrics, no status of each" if met is None else f"{met}/{total} rubrics met"
+    )
+    return f"{rubrics}, {'solved' if solved else 'not solved'}"
+
+
+def explain(
+    rubrics: Sequence[tuple[int, str]],
+    status: str,
+    judgements: Sequence[Judgement],
+    solved: bool,
+) -> str:
+    """The explanation of a judged answer as Markdown, missed rubrics first."""
+    met = status.count("y") if status else None
+    parts = [f"**{rubric_summary(met, len(rubrics), solved)}**"]
+    letters = status or "?" * len(rubrics)
+    items = [f"- **{number}** {escape_markdown(text)}" for number, text in rubrics]
+    for title, letter in (("Not met", "n"), ("No status", "?"), ("Met", "y")):
+        lines = [item for item, found in zip(items, letters, strict=True) if found == letter]
+        if lines:
+            parts.append(f"**{title} ({len(lines)})**\n\n" + "\n".join(lines))
+    several = len(judgements) > 1
+    parts += [_explain_judgement(j, named=several) for j in judgements]
+    return "\n\n".join(parts)
+
+
+def _explain_judgement(judgement: Judgement, *, named: bool) -> str:
+    name = f" of {escape_markdown(judgement.judge)}" if named else ""
+    verdict = judgement.result
+    if isinstance(verdict, Failure):
+        return f"**No verdict{name}**\n\n{escape_markdown(str(verdict))}"
+    notes = []
+    if named:
+        notes.append(f"{'1' if verdict.solved else '0'}, status {verdict.status or 'none'}")
+    if verdict.inconsistent:
+        notes.append("its status list disagrees with its score; the score decides")
+    note = f" ({'; '.join(notes)})" if notes else ""
+    paragraphs = [
+        escape_markdown(paragraph)
+        for paragraph in verdict.rationale[:_MOST_RATIONALE].splitlines()
+        if paragraph.strip()
+    ]
+    if len(verdict.rationale) > _MOST_RATIONALE:
+        paragraphs.append("(cut here; the whole text is in the score's metadata)")
+    return f"**Rationale{name}**{note}\n\n" + "\n\n".join(paragraphs or ["(none given)"])
+
+
+def explain_labels(asked: Asked[Labels], judges: int) -> str:
+    """The error types of a failed answer as Markdown, those that apply first.
+
+    `judges` is how many were bound to the role, of which the first was asked.
+    """
+    judge = escape_markdown(asked.judge)
+    note = f"\n\nAsked: {judge}, the first of {judges} judges." if judges > 1 else ""
+    labels = asked.result
+    if isinstance(labels, Failure):
+        reason = escape_markdown(str(labels))
+        return f"**Not labelled**\n\nThe judge gave no usable labels: {reason}{note}"
+    titles = [ERROR_TYPES[key] for key, label in labels.by_type.items() if label.present]
+    parts = [f"**{', '.join(titles) or 'None of the error types'}**"]
+    for title, present in (("", True), ("**Not found**\n\n", False)):
+        lines = [
+            f"- **{ERROR_TYPES[key]}**{_explain_label(label)}"
+            for key, label in labels.by_type.items()
+            if label.present is present
+        ]
+        if lines:
+            parts.append(title + "\n".join(lines))
+    return "\n\n".join(parts) + note
+
+
+def _explain_label(label: Label) -> str:
+    numbers = ", ".join(str(number) for number in label.rubrics)
+    concerned = f" (rubric{'s' if len(label.rubrics) > 1 else ''} {numbers})" if numbers else ""
+    reason = escape_markdown(label.reason)
+    return concerned + (f": {reason}" if reason else "")
+
+
+def viewer_config() -> ViewerConfig:
+    """The checklist beside the answer; a sample list that can be read at a glance."""
+    return ViewerConfig(
+        scanner_result_view={
+            "*": _result_view(
+                "Verdict", "Rubrics", hidden=("rationales", "requirement_status")
+            ),
+            "error_types*": _result_view("Error types", "Reasons", hidden=("labels",)),
+        },
+        sample_score_view=SampleScoreView(default="chips"),
+        task_samples_view=TaskSamplesView(
+            name="CL-bench",
+            columns=[
+                TaskSamplesColumn(id="sampleStatus"),
+                TaskSamplesColumn(id="sampleId"),
+                TaskSamplesColumn(id="epoch"),
+                *(TaskSamplesColumn.score(name) for name in VERDICT_SCORERS),
+                TaskSamplesColumn.score("error_types"),
+                TaskSamplesColumn(id="answer"),
+                TaskSamplesColumn(id="input"),
+                TaskSamplesColumn(id="error"),
+                TaskSamplesColumn(id="tokens", visible=False),
+                TaskSamplesColumn(id="duration", visible=False),
+                TaskSamplesColumn(id="target", visible=False),
+            ],
+            score_labels={
+                **dict.fromkeys(VERDICT_SCORERS, "Solved"),
+                "error_types": "Error types",
+            },
+            multiline=False,
+        ),
+    )
+
+
+def _result_view(value: str, explanation: str, hidden: Sequence[str]) -> ScannerResultView:
+    return ScannerResultView(
+        fields=[
+            ScannerResultField(name="value", label=value),
+            ScannerResultField(name="explanation", label=explanation),
+            MetadataField(key="judge", label="Judge"),
+            MetadataField(key="judge_error", label="Judge error", collapsed=True),
+        ],
+        exclude_fields=[MetadataField(key=key) for key in hidden],
+    )

@@ -1,0 +1,236 @@
+"""The judges of a run: which models they are, within which limits, and whether they work.
+
+A run that cannot succeed is refused, and one whose judge is gone is stopped. Otherwise a
+refused key or a misspelt model would be noticed only after all answers are paid for, and its
+failures would pass for wrong answers.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from contextvars import ContextVar
+from logging import getLogger
+from typing import Any
+
+from inspect_ai.dataset import Sample
+from inspect_ai.log import EvalSpec
+from inspect_ai.model import GenerateConfig, Model, get_model, model_roles
+from inspect_ai.scorer import SampleScore
+from inspect_ai.solver import TaskState
+from inspect_ai.util import EarlyStop, sample_limits
+from pydantic import JsonValue
+from rich.text import Text
+
+from inspect_clbench.benchmarks import (
+    CLBENCH,
+    DEFAULT_JUDGE,
+    GRADER,
+    RUBRIC_JUDGE,
+    benchmark_of,
+    bound_graders,
+)
+from inspect_clbench.errors import ClbenchError
+from inspect_clbench.judge.asking import BATCH_SECONDS, Asked, Judge, judge_limits, probe
+from inspect_clbench.solvers import check_replay
+
+logger = getLogger(__name__)
+
+# Bounds for the model under test, unless the user sets others: Inspect retries for
+# ever, and a run must end. Nine retries wait about 25 minutes in all; what fails
+# then is a sample error, which `inspect eval-retry` takes up again.
+MODEL_LIMITS = GenerateConfig(max_retries=9, attempt_timeout=3600)
+
+# So many permanent failures in a row, without a verdict between them, and the
+# judge counts as gone. One may be a provider's answer to one odd row.
+_FAILURES_TO_STOP = 5
+
+_LOUD_SHARE = 0.02
+
+
+def graders(effort: str = "low") -> list[Judge]:
+    """The models bound to the role `grader`, or the benchmark's default judge.
+
+    Never the model under test by accident. What the user set wins, on the role before on
+    the command line of the run; `effort` is for the default judge, and our own limits come
+    last.
+    """
+    models = bound_graders(model_roles())
+    if not models:
+        config = GenerateConfig(reasoning_effort=effort)
+        default = get_model(
+            role=GRADER, default=DEFAULT_JUDGE, config=config
+        )  # inspect-evals-lint: ignore[get_model_location] -- called by the scorers only, while they score
+        models = [default]
+    return [Judge(model, judge_limits(model.config, _run_settings())) for model in models]
+
+
+def check_batch() -> None:
+    """Refuse a batch run that would give up its answers and pay for them again.
+
+    What the model's own config says is all that can be seen here: settings of the
+    command line are in it, those of a Python call only if it names the model by a string.
+    """
+    config = _model_under_test().config
+    if config.batch and config.attempt_timeout is None:
+        raise ClbenchError(
+            "--batch: an answer may take a day, but without another limit this task asks "
+            f"again after {MODEL_LIMITS.attempt_timeout} seconds, and pays again. Add: "
+            f"--attempt-timeout {BATCH_SECONDS} (in Python also to the model's config)"
+        )
+
+
+def _run_settings() -> GenerateConfig:
+    """The limits that the user gave for the whole run; none when a log is scored after it.
+
+    Inspect hands some of them down to a role and others not. The model under test has
+    them all, and during a run only them: the task's own `MODEL_LIMITS` are kept apart. For
+    the scoring of a log Inspect rebuilds the model with both in one, and `inspect score`
+    has no such options, so there the role's settings alone count.
+    """
+    if not in_running_sample():
+        return GenerateConfig()
+    return _model_under_test().config
+
+
+def _model_under_test() -> Model:
+    return get_model()  # inspect-evals-lint: ignore[get_model_location] -- called by the scorers only, while they score
+
+
+def in_running_sample() -> bool:
+    """Whether a run is going on, rather than the scoring of a log after it."""
+    try:
+        sample_limits()
+    except RuntimeError:
+        return False
+    return True
+
+
+def never_answered(state: TaskState) -> bool:
+    """Whether this is a log's sample that ended in an error: there is nothing to judge."""
+    return not state.output.choices and not in_running_sample()
+
+
+def usual_effort(state: TaskState) -> str:
+    """The reasoning effort at which the benchmark's authors run the default judge."""
+    # Known from the sample alone, so that `inspect score` finds it too.
+    benchmark = benchmark_of(str(state.metadata.get("context_category"))) or CLBENCH
+    return benchmark.judge_effort
+
+
+def answer_message_id(state: TaskState) -> str | None:
+    """The message that holds the answer, for the viewer to point at."""
+    return state.output.message.id if state.output.choices else None
+
+
+class JudgeMonitor:
+    """How judging goes in one run: which judges work, and how many rows have no verdict."""
+
+    def __init__(self) -> None:
+        self._failures: Counter[str] = Counter()
+        self._worked: set[str] = set()
+        self._rows = 0
+        self._failed_rows = 0
+
+    def report(self, asked: Sequence[Asked[Any]]) -> None:
+        """Take note of how judges did on a row; raises once one is gone for good."""
+        for one in asked:
+            if one.failure is None:
+                self.add_working(one.judge)
+            elif one.permanent:
+                once = 1 if one.judge in self._worked else _FAILURES_TO_STOP
+                self._failures[one.judge] += once
+                if self._failures[one.judge] >= _FAILURES_TO_STOP:
+                    raise _unavailable(one.judge, str(one.failure))
+
+    def add_working(self, judge: str) -> None:
+        self._worked.add(judge)
+        self._failures[judge] = 0
+
+    def check(self) -> None:
+        """Raises if a judge is gone."""
+        for judge, failures in self._failures.items():
+            if failures >= _FAILURES_TO_STOP:
+                raise _unavailable(judge, "it failed for the same reason again and again")
+
+    def count(self, scores: Mapping[str, SampleScore]) -> None:
+        """Take note of the scores of a row that is done."""
+        self._rows += 1
+        self._failed_rows += any(
+            s.score.reason == "grader_failed"
+            for s in scores.values()
+            if s.scorer == RUBRIC_JUDGE  # error types without a label are no verdicts
+        )
+
+    def warn(self) -> None:
+        """Warn of a run in which many rows have no verdict."""
+        if self._failed_rows > _LOUD_SHARE * self._rows:
+            logger.warning(
+                "JUDGE FAILURES: %d of %d rows (%.1f %%) have no verdict. They count as "
+                "not solved, or were left out if you asked for that: this run's solving "
+                "rate says as much about the judge as about the model. See judge_error in "
+                "the scores, then ask again for these rows only: clbench regrade LOG",
+                self._failed_rows, self._rows, 100 * self._failed_rows / self._rows,
+            )  # fmt: skip
+
+
+# A scorer and its task's early-stopping manager cannot be handed a common object: the
+# scorer's arguments are written to the log, and a user may name the scorer anew. What a
+# task sets here before its samples start, all of its samples see, and no other task does.
+_current: ContextVar[JudgeMonitor] = ContextVar("judge_monitor")
+
+
+def current_monitor(otherwise: JudgeMonitor) -> JudgeMonitor:
+    """The monitor of the running task; another when a log is scored after its run."""
+    return _current.get(otherwise)
+
+
+class Guard:
+    """Checks a run before its first sample, and its judge before each one.
+
+    An early-stopping manager, because that is whom Inspect tells of the samples and
+    epochs of a run, just before anything runs, and of each sample that is done.
+    """
+
+    async def start_task(self, task: EvalSpec, samples: list[Sample], epochs: int) -> str:
+        if not samples:
+            raise ClbenchError(
+                "No sample was chosen for this run. Inspect counts --limit from 1: the first "
+                "500 samples are --limit 1-500, the next ones --limit 501-1000."
+            )
+        check_replay(task, samples, epochs)
+        check_batch()
+        monitor = JudgeMonitor()
+        try:
+            judges = graders()
+        except Exception as ex:
+            # Inspect's own message about a missing key is rich markup.
+            reason = Text.from_markup(str(getattr(ex, "message", ex))).plain
+            raise _unavailable(DEFAULT_JUDGE, " ".join(reason.split())) from None
+        for judge in judges:
+            if failure := await probe(judge):
+                raise _unavailable(judge.name, str(failure))
+            monitor.add_working(judge.name)
+        _current.set(monitor)
+        return "clbench"
+
+    async def schedule_sample(self, id: str | int, epoch: int) -> EarlyStop | None:
+        _current.get().check()
+        return None
+
+    async def complete_sample(
+        self, id: str | int, epoch: int, scores: dict[str, SampleScore]
+    ) -> None:
+        _current.get().count(scores)
+
+    async def complete_task(self) -> dict[str, JsonValue]:
+        _current.get().check()
+        _current.get().warn()
+        return {}
+
+
+def _unavailable(judge: str, reason: str) -> ClbenchError:
+    return ClbenchError(
+        f"The judge cannot work: role {GRADER}, model {judge}. {reason}\n"
+        "Nothing was scored as wrong because of it. Check the API key and the model's "
+        f"name, or choose another judge with --model-role {GRADER}=provider/model; then "
+        "start again, or go on with: inspect eval-retry LOG"
+    )

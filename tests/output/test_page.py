@@ -1,0 +1,187 @@
+"""The report's page: what stands in it, that all of it is text, and what it links to."""
+
+import re
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from inspect_ai.log import bundle_log_dir, read_eval_log_sample
+
+from inspect_clbench.analysis import load_series, report
+from inspect_clbench.output import Table, report_page, tables_of
+from inspect_clbench.output.how_run import how_run_tables
+from tests.support.command import clbench
+from tests.support.logs import make_log
+from tests.support.scripted import ERROR, GARBLED, tasks
+
+HOSTILE = "<b>bold</b><script>hacked()</script>\"'&amp;"
+
+
+class Page(HTMLParser):
+    """What a browser would make of the page: its elements, its text, its addresses."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.addresses: list[str] = []
+        self.handlers: list[str] = []
+        self.text = ""
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        for name, value in attrs:
+            if name in ("href", "src", "xlink:href", "action", "data"):
+                self.addresses.append(value or "")
+            if name.startswith("on"):
+                self.handlers.append(name)
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+@pytest.fixture(scope="module")
+def page(demo_log: str) -> str:
+    return report_page(demo_log)
+
+
+def test_it_has_the_table_the_pictures_and_how_it_was_run(demo_log: str, page: str) -> None:
+    found = Page(page)
+    (table,) = tables_of(report(demo_log))
+    for column, cell in zip(table.columns, table.rows[0], strict=True):
+        assert column in found.text
+        assert cell.text in found.text
+    assert found.tags.count("svg") == 3  # all demo prompts are of one length
+    assert "CL-bench demo: solving rate by sub-category" in found.text
+    assert "by prompt length" not in found.text
+    sha = "9bb9bd1f669497993440f9a93398d573a8cf398f81e263bdca6a5df5052aa59a"
+    (log,) = load_series([demo_log])[0].logs
+    for words in (
+        "clbench_demo/judge", "builtin", sha, "demo, 24 tasks", "inspect_clbench/clbench",
+        log.header.eval.packages["inspect_ai"], log.header.eval.packages["inspect-clbench"],
+        log.header.eval.created[:10], Path(log.location).name,
+    ):  # fmt: skip
+        assert words in found.text
+    assert str(Path(demo_log).parent) not in page
+
+
+def test_warnings_come_first(page: str) -> None:
+    text = Page(page).text
+    warning = "no verdict for 3 rows (4.2 %) because the judge failed"
+    assert text.index("Read this first") < text.index(warning) < text.index("Results")
+    assert text.count(warning) == 1
+    # The pictures have intervals though the table has none.
+    assert "With 18 contexts the intervals are too narrow" in text
+
+
+def test_it_needs_nothing_from_elsewhere(page: str) -> None:
+    found = Page(page)
+    assert found.addresses == []
+    assert "script" not in found.tags
+    assert "default-src 'none'" in page
+    assert not re.search(r"url\(|@import", page)
+    outside = set(re.findall(r"https?://[^\s\"'<]+", page))
+    assert outside <= {"http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"}
+
+
+def test_the_main_table_stands_before_those_asked_for(demo_log: str) -> None:
+    text = Page(report_page(demo_log, by="turns", thresholds=True, published=True)).text
+    places = [
+        text.index("solving rate in %, mean ± std"),
+        text.index("solving rate in % by user turns"),
+        text.index("pass rate in % if so many %"),
+    ]
+    assert places == sorted(places)
+    assert "GPT 5.1 (High) †" in text
+
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Names of models, judges and tasks that would be more than names, and gaps."""
+    folder = tmp_path_factory.mktemp("hostile")
+    rows = tasks("a<i>", "b&lt;", "c")
+    plan = {"a<i>": ["yyn", "yyy"], "b&lt;": [GARBLED, "nnn"], "c": ["yyy", ERROR]}
+    make_log(folder, rows, plan, model=HOSTILE, judge="<u>judge</u>", temperature=0.5)
+    make_log(folder, rows[:2], {id: ["yyy"] for id in ("a<i>", "b&lt;")}, model="tame")
+    return str(folder)
+
+
+def test_names_stay_names(hostile: str, tmp_path: Path) -> None:
+    bundle(hostile, tmp_path / "viewer")
+    page = report_page(hostile, output=str(tmp_path / "page.html"))
+    found = Page(page)
+    assert HOSTILE in found.text
+    assert "<u>judge</u>" in found.text
+    assert "a<i>" in found.text
+    assert not {"script", "b", "i", "u"} & set(found.tags)
+    assert not found.handlers
+
+
+def test_gaps_and_differences_are_told(hostile: str) -> None:
+    text = Page(report_page(hostile)).text
+    assert "incomplete, 1 answer missing after errors" in text
+    assert "The rows are not of the same tasks: 2 tasks are common to all." in text
+    assert "CL-bench: 2 models" in text
+    different, common = how_run_tables(load_series([hostile]))
+    assert column(different, "Model") == [f"mockllm/{HOSTILE}", "mockllm/tame"]
+    assert column(different, "Model's settings") == ["temperature=0.5", "–"]
+    assert column(different, "Runs") == ["2", "1"]
+    assert ("Task", "inspect_clbench/clbench") in [
+        tuple(c.text for c in r) for r in common.rows
+    ]
+
+
+def column(table: Table, name: str) -> list[str]:
+    place = table.columns.index(name)
+    return [row[place].text for row in table.rows]
+
+
+def test_without_the_extra_it_says_how_to_get_pictures(
+    demo_log: str, page: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "vl_convert", None)
+    found = Page(report_page(demo_log))
+    assert "svg" not in found.tags
+    assert "pip install 'inspect-clbench[plot]'" in found.text
+    assert "inspect-clbench[plot]" not in page
+    assert "41.7 ± 8.3" in found.text
+    assert "intervals" not in found.text
+
+
+def bundle(log_dir: str, output: Path) -> None:
+    """The viewer's static site, as `inspect view bundle` makes it."""
+    bundle_log_dir(log_dir, str(output))
+
+
+def test_samples_link_to_the_viewer_beside_the_page(demo_log: str, tmp_path: Path) -> None:
+    bundle(str(Path(demo_log).parent), tmp_path / "my viewer")
+    (tmp_path / "other" / "logs").mkdir(parents=True)
+    (tmp_path / "other" / "logs" / "listing.json").write_text("not JSON")
+    (tmp_path / "other" / "index.html").touch()
+    output = tmp_path / "page.html"
+    assert clbench("report", demo_log, "-o", str(output)) == (0, "", "")
+    found = Page(output.read_text("utf-8"))
+    name = Path(demo_log).name
+    start = f"my%20viewer/index.html#/logs/{name}"
+    assert found.addresses[0] == start
+    sample = read_eval_log_sample(demo_log, id="demo-rain-harp-1", epoch=2)
+    assert f"{start}/samples/sample_uuid/{sample.uuid}" in found.addresses
+    assert all(address.startswith(start) for address in found.addresses)
+    assert "16 tasks failed by one rubric, the first 10" in found.text
+    assert "1 task without a verdict of the judge" in found.text
+    assert "run 1 no verdict" in found.text
+
+
+def test_a_viewer_of_other_logs_is_not_linked(
+    demo_log: str, hostile: str, tmp_path: Path
+) -> None:
+    bundle(hostile, tmp_path / "viewer")
+    found = Page(report_page(demo_log, output=str(tmp_path / "page.html")))
+    assert found.addresses == []
+    assert "Samples" not in found.text
+
+
+def test_the_page_goes_to_the_screen_too(demo_log: str, page: str) -> None:
+    assert clbench("report", demo_log, "--format", "html") == (0, page, "")

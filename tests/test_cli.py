@@ -1,0 +1,189 @@
+"""The command as users call it: what it prints, where to, and how it ends."""
+
+import json
+import os
+import pty
+import select
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from inspect_clbench import progress
+from inspect_clbench.analysis import costs, near_misses, report, show_task
+from inspect_clbench.logs import answers
+from inspect_clbench.output import render, task_text
+from tests.logs.test_answers import other_log, running_log
+from tests.support.command import clbench, usage_error
+from tests.support.logs import make_log
+from tests.support.scripted import tasks
+
+CLBENCH = Path(sys.executable).parent / "clbench"
+
+
+@pytest.mark.long
+def test_the_installed_command(demo_log: str) -> None:
+    done = subprocess.run(
+        [CLBENCH, "report", demo_log, "--format", "markdown"], capture_output=True, text=True
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == render(report(demo_log), "markdown")
+
+
+@pytest.mark.long
+def test_the_installed_command_ends_with_one_line_and_code_2() -> None:
+    done = subprocess.run([CLBENCH, "report", "no-such.eval"], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == (
+        "clbench: no-such.eval: no such file or folder. Give a .eval file or a folder of them.\n"
+    )
+
+
+def test_report_offers_what_the_function_does(demo_log: str) -> None:
+    code, out, _ = clbench(
+        "report", demo_log, "--by", "length", "--by", "turns", "--thresholds", "--ci",
+        "--published", "--chars-per-token", "3.5", "--format", "json",
+    )  # fmt: skip
+    assert code == 0
+    titles = [table["title"] for table in json.loads(out)]
+    assert [title.split(" in %")[0] for title in titles] == [
+        "CL-bench demo: solving rate",
+        "CL-bench demo: solving rate",
+        "CL-bench demo: pass rate",
+    ]
+    assert "estimated as characters / 3.5" in out
+    assert '"low"' in out
+    assert "GPT 5.1 (reasoning)" in out
+
+
+def test_leaderboard(demo_log: str) -> None:
+    _, out, _ = clbench("report", demo_log, "--leaderboard", "--format", "markdown")
+    assert "| GPT-5.4 (xhigh) † | 27.9 |" in out
+
+
+def test_output_goes_to_a_file_in_the_format_of_its_ending(
+    demo_log: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "report.tex"
+    assert clbench("report", demo_log, "--output", str(path)) == (0, "", "")
+    assert path.read_text("utf-8") == render(report(demo_log), "latex")
+
+
+def test_a_bad_run_leaves_a_good_file_alone(tmp_path: Path) -> None:
+    path = tmp_path / "report.md"
+    path.write_text("good")
+    code, _, _ = clbench("report", str(tmp_path / "none"), "--output", str(path))
+    assert (code, path.read_text()) == (2, "good")
+
+
+def test_output_that_cannot_be_written(demo_log: str, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    target = tmp_path / "file" / "report.md"
+    code, _, err = clbench("report", demo_log, "--output", str(target))
+    assert (code, err.count("\n")) == (2, 1)
+    assert f"{target}: cannot be written" in err
+
+
+def test_show_and_costs(demo_log: str) -> None:
+    task = "demo-nine-herons-1"
+    shown = task_text(show_task(demo_log, task), full=True)
+    assert clbench("show", demo_log, "--task", task, "--full") == (0, shown, "")
+    _, out, _ = clbench("show", demo_log, "--near-misses", "--limit", "2", "--format", "csv")
+    assert out == render(near_misses(demo_log, 2), "csv")
+    _, out, _ = clbench("costs", demo_log, "--format", "json")
+    assert out == render(costs(demo_log), "json")
+
+
+@pytest.mark.parametrize("arguments", [[], ["--task", "a", "--near-misses"]])
+def test_show_wants_one_of_two(demo_log: str, arguments: list[str]) -> None:
+    told = usage_error(clbench("show", demo_log, *arguments))
+    assert told.endswith("give either --task ID or --near-misses.")
+
+
+def test_bad_logs_end_with_one_line_and_code_2(demo_log: str, tmp_path: Path) -> None:
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    cut = tmp_path / "cut_clbench.eval"
+    cut.write_bytes(Path(demo_log).read_bytes()[:5000])
+    running = running_log(demo_log, tmp_path / "running.eval")
+    real = make_log(tmp_path / "real", tasks("a"), {"a": ["yyy"]}).location
+    for arguments, message in (
+        ([str(tmp_path / "none.eval")], "no such file or folder"),
+        ([str(empty)], "no log there"),
+        ([other_log(tmp_path / "other")], "a log of sums, not of clbench"),
+        ([str(cut)], "not a readable log"),
+        ([running], "the run has not ended"),
+        ([demo_log, real], "different datasets"),
+        ([demo_log, "--chars-per-token", "0"], "use a number above 0"),
+    ):
+        code, out, err = clbench("report", *arguments)
+        assert (code, out) == (2, ""), arguments
+        assert err.startswith("clbench: ")
+        assert message in err
+        assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--by", "colour"], "'colour' is not one of 'category', 'sub_category', 'length'"),
+        (["--format", "pdf"], "'pdf' is not one of 'terminal', 'markdown', 'csv'"),
+        (["--colour"], "No such option: --colour"),
+    ],
+)
+def test_mistakes_in_the_arguments_name_what_there_is(
+    demo_log: str, arguments: list[str], message: str
+) -> None:
+    assert message in usage_error(clbench("report", demo_log, *arguments))
+
+
+def test_progress_shows_on_a_terminal_when_it_takes_long(
+    demo_log: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ours, theirs = pty.openpty()
+
+    def slowly(log: Any) -> Any:
+        # Until something is shown; without a terminal that is never.
+        select.select([ours], [], [], 30 if sys.stderr.isatty() else 0.3)
+        return read_summaries(log)
+
+    read_summaries = answers.read_summaries
+    monkeypatch.setattr(answers, "read_summaries", slowly)
+    monkeypatch.setattr(progress, "PATIENCE_SECONDS", 0.1)
+    monkeypatch.setenv("TERM", "xterm")
+    quiet = clbench("report", demo_log)
+    assert (quiet.exit_code, quiet.stderr) == (0, "")
+    with os.fdopen(theirs, "w", encoding="utf-8") as terminal:
+        done = clbench("report", demo_log, stderr=terminal)
+        shown = os.read(ours, 100_000).decode()
+    os.close(ours)
+    assert (done.exit_code, done.stdout) == (0, quiet.stdout)
+    assert "Reading samples" in shown
+    assert "Reading" not in done.stdout
+
+
+def test_a_report_can_be_a_page(demo_log: str, tmp_path: Path) -> None:
+    output = tmp_path / "page.html"
+    assert clbench("report", demo_log, "-o", str(output)) == (0, "", "")
+    assert output.read_text("utf-8").startswith("<!DOCTYPE html>")
+    code, out, _ = clbench("report", demo_log, "--format", "html")
+    assert code == 0
+    assert out.startswith("<!DOCTYPE html>")
+
+
+def test_run_configs_are_found_by_name() -> None:
+    code, out, _ = clbench("run-config", "paper")
+    assert code == 0
+    assert "clbench" in Path(out.strip()).read_text("utf-8")
+    told = usage_error(clbench("run-config", "pape"))
+    assert "'pape' is not one of 'paper', 'paper-life'" in told
+
+
+@pytest.mark.parametrize("command", ["report", "costs", "errors", "compare", "agreement"])
+def test_the_name_of_a_file_is_looked_at_before_any_log(command: str, tmp_path: Path) -> None:
+    logs = [str(tmp_path / "none.eval")] * (2 if command == "compare" else 1)
+    done = clbench(command, *logs, "--output", str(tmp_path / "table.xyz"))
+    assert done.exit_code == 2
+    assert "its ending does not say the format" in done.stderr
