@@ -3,17 +3,17 @@ BIN := .venv/bin
 # The virtual environment is made anew when what it is made from has changed.
 STAMP := .venv/.stamp
 
-.PHONY: demo test check coverage lowest bench format clean
+.PHONY: demo test check lint lowest bench format clean
 
-PARALLEL := -n 4 --reruns 1
-# Without the tests that start programs, wait or need a browser; few examples of a property.
-QUICK := $(PARALLEL) -m "not long and not browser" --hypothesis-profile few
+# A third process works while another one waits for a program or a browser. Tests stay in
+# their order, so that those of a file share its fixtures, until a process has nothing to do.
+PARALLEL := -n 3 --dist worksteal
 
 # What shows whether other versions of Python or of what we depend on will do: the plugin's
 # own path, and a file of tests for each direct dependency.
 ACROSS := $(PARALLEL) --hypothesis-profile few tests/judge tests/test_demo.py \
   tests/test_examples.py tests/test_metrics.py tests/analysis/test_paired.py \
-  tests/analysis/test_report_golden.py tests/analysis/test_plots.py::test_files_are_what_they_say \
+  tests/output/test_golden.py tests/output/test_plots.py::test_files_are_what_they_say \
   tests/test_hub.py::test_the_hub_gives_the_pinned_file_and_then_is_not_needed
 
 # uv is faster than pip; pip knows more ways to reach an index.
@@ -33,22 +33,17 @@ demo: $(STAMP)
 	  --action append --overwrite --model-role grader=clbench_demo/judge --display none
 	$(BIN)/clbench errors logs
 
-# Real sockets, processes and browsers on a shared machine: what fails once may have met
-# a busy moment, what is broken fails twice.
+# All tests, and how much of the package they cover.
 test: $(STAMP)
-	$(BIN)/pytest $(PARALLEL)
+	$(BIN)/pytest $(PARALLEL) --cov
 
-check: $(STAMP) lint coverage
+check: lint
 
-.PHONY: lint
 lint: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/inspect-evals-lint --all
-
-coverage: $(STAMP)
-	$(BIN)/pytest $(QUICK) --cov
 
 # The lowest versions that pyproject.toml allows, and another Python: make python3.13.
 lowest:
@@ -65,6 +60,7 @@ bench: $(STAMP)
 	$(BIN)/python -m benchmarks.overhead $(DATA)
 	$(BIN)/python -m benchmarks.cache_order
 	$(BIN)/python -m benchmarks.faults $(DATA)
+	$(BIN)/python -m benchmarks.reading
 
 format: $(STAMP)
 	$(BIN)/ruff check --fix .
