@@ -17,7 +17,7 @@ from inspect_ai.model import GenerateConfig, get_model
 from tests.support.builders import verdict
 from tests.support.server import Call, LoopbackServer, Reply
 
-from inspect_clbench.judge import grading
+from inspect_clbench.judge import asking
 
 GOOD = verdict(1)
 HANG_SECONDS = 30
@@ -84,7 +84,7 @@ def main() -> None:
     parser.add_argument("dataset")
     parser.add_argument("--limit", type=int)
     arguments = parser.parse_args()
-    grading.PAUSES = (1.0, 2.0)  # the server recovers at once, so nobody need wait
+    asking.PAUSES = (1.0, 2.0)  # the server recovers at once, so nobody need wait
     script = Script()
     start = time.monotonic()
     with LoopbackServer(script) as server, tempfile.TemporaryDirectory() as folder:

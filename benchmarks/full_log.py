@@ -85,7 +85,8 @@ def _judge(
 ) -> ModelOutput:
     prompt = input[-1].text
     found = _RUBRICS.search(prompt)
-    assert found, "not a prompt of the built-in judge"
+    if found is None:  # whether it works, before the run
+        return _output("mockllm/judge", prompt, "ready")
     count = _rubric_count(found[1])
     draw = hashlib.sha256(prompt.encode("utf-8", "replace")).digest() * (count // 32 + 1)
     met = [draw[i] > 256 * _MISSED_RUBRICS for i in range(count)]

@@ -2,13 +2,11 @@
 
     python -m benchmarks.sides DATASET PART
 
-A part is a side, of which the whole file is run (`ours`, `bare`; `spared`, the bare one with
-the garbage collector spared; `live`, ours with Inspect's live log; `wall`, ours with many
-connections), or `metrics`. The package is imported where a side first needs it, because its
+A part is a side, of which the whole file is run (`ours`, `bare`; `live`, ours with Inspect's
+live log; `wall`, ours with many connections), or `metrics`. The package is imported where a side first needs it, because its
 import is a part of what it costs.
 """
 
-import gc
 import json
 import statistics
 import sys
@@ -42,7 +40,7 @@ _PROMPT = Path(__file__).parents[1] / "src" / "inspect_clbench" / "judge" / "bui
 
 def import_side(side: str) -> None:
     """Import what a side's task needs beside Inspect."""
-    if side in ("bare", "spared"):
+    if side == "bare":
         # Inspect imports each plugin that is installed, which a bare task does not need.
         sys.modules["inspect_clbench._registry"] = ModuleType("none")
     else:
@@ -51,7 +49,7 @@ def import_side(side: str) -> None:
 
 def task_of(side: str, dataset: str) -> Task:
     """Our task, or the bare one."""
-    if side not in ("bare", "spared"):
+    if side != "bare":
         from inspect_clbench.tasks import clbench
 
         return clbench(dataset=dataset)
@@ -87,9 +85,6 @@ def run(side: str, dataset: str) -> dict[str, Any]:
     cpu = time.process_time()
     task = task_of(side, dataset)
     figures |= {"loading": time.process_time() - cpu, "held": _peak_memory()}
-    if side == "spared":  # as `whole_run.py` does for ours
-        gc.freeze()
-        gc.set_threshold(10_000, *gc.get_threshold()[1:])
     cpu = time.process_time()
     figures["log"] = _eval(task, side) / 1024 / len(task.dataset)
     figures["cpu"] = 1000 * (time.process_time() - cpu) / len(task.dataset)
@@ -124,8 +119,8 @@ def live_metrics() -> dict[str, float]:
     """Milliseconds for all metrics at the scores of a full run of three epochs."""
     from tests.support.builders import SUB_CATEGORIES, sample_score
 
-    from inspect_clbench.metrics import clbench_metrics
-    from inspect_clbench.panel_metrics import judge_agreement
+    from inspect_clbench.metrics.agreement import judge_agreement
+    from inspect_clbench.metrics.solving import clbench_metrics
 
     def score_of(i: int) -> SampleScore:
         return sample_score(
@@ -146,14 +141,8 @@ def live_metrics() -> dict[str, float]:
             metric(scores)  # type: ignore[operator,arg-type]  # none of these is a group of metrics, and Metric still allows list[Score]
         return 1000 * (time.perf_counter() - start)
 
-    new, more = [], []
-    for _ in range(9):
-        scores = [score_of(i) for i in range(3 * 1899)]
-        earlier = len(scores) - CONNECTIONS // int(LATENCY)  # about a second before
-        took([])  # the scores of the last turn go
-        new.append(took(scores[:earlier]))
-        more.append(took(scores))
-    return {"new": statistics.median(new), "more": statistics.median(more)}
+    scores = [score_of(i) for i in range(3 * 1899)]
+    return {"all": statistics.median(took(scores) for _ in range(9))}
 
 
 def main() -> None:
