@@ -187,3 +187,11 @@ def test_the_name_of_a_file_is_looked_at_before_any_log(command: str, tmp_path: 
     done = clbench(command, *logs, "--output", str(tmp_path / "table.xyz"))
     assert done.exit_code == 2
     assert "its ending does not say the format" in done.stderr
+
+
+def test_messages_hold_nothing_that_a_terminal_would_obey() -> None:
+    for name in ("\x1b[31mlogs", "logs\ud800"):
+        done = clbench("report", name)
+        assert done.exit_code == 2
+        assert done.stderr.startswith("clbench: ")
+        assert not {"\x1b", "\ud800"} & {*done.stderr}

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from inspect_clbench.choices import By, ErrorsBy, Format, PlotKind, RunConfig
+from inspect_clbench.text import visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -64,8 +65,13 @@ def main() -> None:
 
         if not isinstance(ex, ClbenchError):
             raise
-        typer.echo(f"clbench: {ex}", err=True)
+        _say(f"clbench: {ex}", err=True)
         raise SystemExit(2) from None
+
+
+def _say(text: str, *, err: bool = False) -> None:
+    """Print a message; names and paths in it may come from outside."""
+    typer.echo(visible(text), err=err)
 
 
 def _deliver(
@@ -281,7 +287,7 @@ def check_judge_command(
 
 
 def _tell_of_sheet(sheet: "Sheet", command: str) -> None:
-    typer.echo(
+    _say(
         f"{sheet.path}: {sheet.rows:,} of {sheet.of:,} drawn. Write yes under `confirm` where "
         "the judge is right, your own yes or no beside what is wrong; save as CSV, then: "
         f"clbench {command} --checked {sheet.path}"
@@ -302,12 +308,12 @@ def regrade_command(
     from inspect_clbench.regrade import regrade
 
     done = regrade(log, judge=judge, output=output)
-    typer.echo(
+    _say(
         f"{done.asked} rows without a verdict were judged again, {done.still_failed} of them "
         f"still have none: {done.location}"
     )
     if done.labelled_before:
-        typer.echo(
+        _say(
             f"clbench: the log's error types are from before: {done.labelled_before} rows count "
             "there as without a verdict. Label it again: inspect score LOG --scorer "
             "inspect_clbench/error_types --action append --overwrite",
@@ -331,8 +337,8 @@ def import_command(
 
     imported = import_graded(graded, model=model, judge=judge, log_dir=log_dir)
     for note in imported.notes:
-        typer.echo(f"clbench: {note}", err=True)
-    typer.echo(imported.log)
+        _say(f"clbench: {note}", err=True)
+    _say(imported.log)
 
 
 @app.command("export")
@@ -351,9 +357,9 @@ def export_command(
     exported = export(logs, to, org=org)
     for one in exported:
         for note in one.notes:
-            typer.echo(f"clbench: {one.series.model}: {note}.", err=True)
+            _say(f"clbench: {one.series.model}: {note}.", err=True)
         for path in one.files:
-            typer.echo(str(path))
+            _say(str(path))
     if verify:
         verify_command([str(one.folder) for one in exported], dataset or exported[0].dataset)
 
@@ -368,23 +374,23 @@ def verify_command(
 
     problems = verify(paths, dataset)
     for problem in problems:
-        typer.echo(problem)
+        _say(problem)
     if problems:
         raise typer.Exit(1)
-    typer.echo("Nothing is off.")
+    _say("Nothing is off.")
 
 
 @app.command("run-config")
 def run_config_command(name: Annotated[RunConfig, _argument("Which one.", "NAME")]) -> None:
     """Print the path of a run config, for inspect eval --run-config."""
-    typer.echo(str(files("inspect_clbench") / "run_configs" / f"{name}.yaml"))
+    _say(str(files("inspect_clbench") / "run_configs" / f"{name}.yaml"))
 
 
 def _print_version(wanted: bool) -> None:
     if wanted:
         from inspect_clbench import __version__
 
-        typer.echo(__version__)
+        _say(__version__)
         raise typer.Exit
 
 

@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -85,11 +85,8 @@ def _sets(paths: Sequence[str | Path]) -> Iterator[tuple[list[str], Path | None]
 def _verify_set(files: Sequence[str], board: Path | None, dataset: str | None) -> list[str]:
     benchmark, is_demo = file_benchmark(files[0])
     tasks = _expected_rows(dataset or (DEMO if is_demo else benchmark.hub_id), benchmark)
-    checked = []
-    with progress("Checking files", len(files)) as advance:
-        for path in files:
-            checked.append(_check_file(path, tasks))
-            advance(1)
+    with progress("Checking rows", len(tasks) * len(files)) as advance:
+        checked = [_check_file(path, tasks, advance) for path in files]
     problems = [problem for file in checked for problem in _told(file, tasks)]
     problems += _other_answers(checked)
     if board is not None:
@@ -177,10 +174,13 @@ def _fingerprint(value: Any) -> bytes:
     return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).digest()
 
 
-def _check_file(path: str, tasks: Mapping[str, _Expected]) -> _CheckedFile:
+def _check_file(
+    path: str, tasks: Mapping[str, _Expected], advance: Callable[[int], None]
+) -> _CheckedFile:
     found = _CheckedFile(path)
     try:
         for number, record in read_file_rows(path):
+            advance(1)
             metadata = record.get("metadata") if isinstance(record, dict) else None
             task_id = metadata.get("task_id") if isinstance(metadata, dict) else None
             if not isinstance(task_id, str):
