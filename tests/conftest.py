@@ -1,4 +1,4 @@
-"""Fixtures shared by the rooms' tests."""
+"""Fixtures shared by all tests."""
 
 import json
 import os

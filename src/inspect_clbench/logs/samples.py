@@ -13,7 +13,7 @@ from inspect_clbench.errors import ClbenchError
 from inspect_clbench.logs.answers import Answer, read_summaries
 from inspect_clbench.logs.files import Log, in_short
 
-BULKY = frozenset({"events", "store", "attachments", "messages"})
+_BULKY = frozenset({"events", "store", "attachments", "messages"})
 """What a sample holds beside its input, its answer, its metadata and its scores."""
 
 # Each call of Inspect's readers reads the log's list of contents anew.
@@ -23,14 +23,14 @@ _Key = tuple[int | str, int]
 """A sample's id and epoch."""
 
 
-def read_samples(log: Log, without: Iterable[str] = BULKY) -> Iterator[EvalSample]:
+def read_samples(log: Log) -> Iterator[EvalSample]:
     """All samples of a log by task and epoch, a few of them in memory at a time."""
     if log.location.endswith(".json"):  # one text, which can only be read as a whole
         yield from read_eval_log(log.location).samples or []
         return
     order = {id: n for n, id in enumerate(log.header.eval.dataset.sample_ids or [])}
     keys = sorted(_keys(log), key=lambda key: (order.get(key[0], len(order)), key[1]))
-    yield from _read(log, keys, set(without))
+    yield from _read(log, keys, set(_BULKY))
 
 
 def read_task_samples(

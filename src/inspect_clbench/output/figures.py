@@ -9,7 +9,7 @@ from itertools import chain, count
 from typing import TYPE_CHECKING, Any
 
 from inspect_clbench.analysis.statistics import Rate
-from inspect_clbench.output.tables import MARKS, percent_text
+from inspect_clbench.output.tables import PUBLISHED_MARKS, percent_text
 from inspect_clbench.text import one_line
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ def rate_figure(table: "RateTable", groups: Sequence[str] | None = None) -> Figu
         mark = " *" if row.incomplete else ""
         mark += " ~" if row.is_estimate else ""
         if row.published:
-            mark = f" {MARKS[table.published.index(row.published)]}"
+            mark = f" {PUBLISHED_MARKS[table.published.index(row.published)]}"
         name = one_line(row.name)
         label = _unused(broken(name) + mark, ranks)
         name += mark

@@ -10,7 +10,7 @@ from inspect_clbench.analysis.report import RateTable, with_known_rubrics
 from inspect_clbench.analysis.statistics import FEW_CONTEXTS, QUANTILE
 from inspect_clbench.logs.series import Series, series_names
 from inspect_clbench.metrics.error_types import coverage
-from inspect_clbench.output.tables import MARKS, Note
+from inspect_clbench.output.tables import PUBLISHED_MARKS, Note
 from inspect_clbench.text import counted
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ def rate_notes(
 def _source_notes(numbers: RateTable) -> list[Note | str]:
     """Where published rows come from."""
     notes: list[Note | str] = []
-    for mark, source in zip(MARKS, numbers.published, strict=False):
+    for mark, source in zip(PUBLISHED_MARKS, numbers.published, strict=False):
         notes.append(Note("source", f"{mark} Published, not run here: {source.source}."))
         notes += [f"{row.model}: {row.note}." for row in source.rows if row.note]
     if numbers.published and any(one.is_demo for one in numbers.series):

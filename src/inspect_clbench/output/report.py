@@ -8,7 +8,7 @@ from inspect_clbench.analysis.errors import CrossTable, ErrorReport
 from inspect_clbench.analysis.report import RateRow, RateTable, Report
 from inspect_clbench.metrics.error_types import Coverage
 from inspect_clbench.output.notes import label_notes, rate_notes, series_notes
-from inspect_clbench.output.tables import MARKS, Cell, Note, Table, percent, table
+from inspect_clbench.output.tables import PUBLISHED_MARKS, Cell, Note, Table, percent, table
 
 _TITLES = {
     "main": "solving rate in %, mean ± std over runs",
@@ -81,7 +81,7 @@ def cross_table(report: ErrorReport, crossed: CrossTable, notes: Sequence[Note |
 def _marked_name(row: RateRow, numbers: RateTable) -> str:
     """The model's name, with marks that refer to the notes."""
     if row.published:
-        return f"{row.model} {MARKS[numbers.published.index(row.published)]}"
+        return f"{row.model} {PUBLISHED_MARKS[numbers.published.index(row.published)]}"
     return row.model + (" *" if row.incomplete else "") + (" ~" if row.is_estimate else "")
 
 

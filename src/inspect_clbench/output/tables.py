@@ -23,11 +23,11 @@ class Cell:
 
 
 NOTHING = Cell("–", None)
-MARKS = ("†", "‡")
+PUBLISHED_MARKS = ("†", "‡")
 """After the names of published rows, in the order of their tables."""
 
 NoteKind = Literal["incomplete", "warning", "estimate", "source", "info"]
-_MARKS: dict[NoteKind, str] = {"incomplete": "* ", "warning": "! ", "estimate": "~ "}
+_NOTE_MARKS: dict[NoteKind, str] = {"incomplete": "* ", "warning": "! ", "estimate": "~ "}
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Note:
         return self.kind in ("incomplete", "warning")
 
     def __str__(self) -> str:
-        return _MARKS.get(self.kind, "") + self.text
+        return _NOTE_MARKS.get(self.kind, "") + self.text
 
 
 @dataclass(frozen=True)

@@ -77,7 +77,7 @@ def _verdict_lines(verdict: TaskVerdict, full: bool) -> Iterator[str]:
     for name, solved, text in verdict.rationales:
         of = ""
         if len(verdict.rationales) > 1:
-            word = {True: "solved", False: "not solved"}.get(solved, "no verdict")  # type: ignore[arg-type]  # None has no entry
+            word = "no verdict" if solved is None else "solved" if solved else "not solved"
             of = f" of {one_line(name)}: {word}"
         if full:
             yield f"  Rationale{of}:"
