@@ -16,6 +16,7 @@ from inspect_clbench.text import visible
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from inspect_clbench.analysis import Log
     from inspect_clbench.analysis.frames import Result
     from inspect_clbench.exchange.checks import Sheet
     from inspect_clbench.output.tables import Table
@@ -39,6 +40,12 @@ def _option(help: str, *names: str, **more: Any) -> Any:
 
 Logs = Annotated[list[str], _argument("Log files, folders or URLs.", "LOG...")]
 MaybeLogs = Annotated[list[str] | None, _argument("Log files, folders or URLs.", "[LOG...]")]
+Models = Annotated[
+    list[str] | None,
+    _option("Only logs of this model: its name, or a part of it; repeatable.", "--model"),
+]
+_ONLY_DATASET = "Only logs of this dataset, as tables call it, or a part of its name."
+OfDataset = Annotated[str | None, _option(_ONLY_DATASET, "--dataset")]
 FormatOption = Annotated[Format | None, _option("Else as the output's ending says.")]
 OutputOption = Annotated[
     str | None, _option("A file to write instead of the screen.", "--output", "-o")
@@ -74,6 +81,13 @@ def _say(text: str, *, err: bool = False) -> None:
     typer.echo(visible(text), err=err)
 
 
+def _find(paths: "Sequence[str]", model: list[str] | None, dataset: str | None) -> "list[Log]":
+    """The logs that are meant, for every command that reads logs."""
+    from inspect_clbench.analysis import find_logs
+
+    return find_logs(paths, model=model or (), dataset=dataset)
+
+
 def _deliver(
     make: "Callable[[], Result | Sequence[Table]]",
     format: Format | None,
@@ -106,6 +120,8 @@ def report_command(
     ] = False,
     ci: Annotated[bool, _option("Add 95 % intervals, clustered on contexts.", "--ci")] = False,
     chars_per_token: CharsPerToken = 4,
+    model: Models = None,
+    dataset: OfDataset = None,
     format: FormatOption = None,
     output: OutputOption = None,
 ) -> None:
@@ -124,11 +140,13 @@ def report_command(
         "tokens": TokenRule.chars_per_token(chars_per_token),
     }
     if format_for(output, format) != "html":
-        _deliver(lambda: report(logs, **options), format, output)
-    elif output is None:
-        typer.echo(report_page(logs, **options), nl=False)
+        _deliver(lambda: report(_find(logs, model, dataset), **options), format, output)
+        return
+    page = report_page(_find(logs, model, dataset), **options, output=output)
+    if output is None:
+        typer.echo(page, nl=False)
     else:
-        write_output(output, report_page(logs, **options, output=output))
+        write_output(output, page)
 
 
 @app.command("plot")
@@ -138,13 +156,15 @@ def plot_command(
     kind: Annotated[PlotKind, typer.Option(help="Which picture.")] = "rates",
     published: Published = False,
     chars_per_token: CharsPerToken = 4,
+    model: Models = None,
+    dataset: OfDataset = None,
 ) -> None:
     """A picture: solving rates, sub-categories, prompt lengths or thresholds."""
     from inspect_clbench.analysis.groups import TokenRule
     from inspect_clbench.output.plots import plot
 
     tokens = TokenRule.chars_per_token(chars_per_token)
-    plot(logs, output, kind=kind, published=published, tokens=tokens)
+    plot(_find(logs, model, dataset), output, kind=kind, published=published, tokens=tokens)
 
 
 @app.command("show")
@@ -156,6 +176,8 @@ def show_command(
         bool, _option("List the tasks that failed by one rubric.", "--near-misses")
     ] = False,
     limit: Annotated[int, typer.Option(help="How many near misses; 0 for all.", min=0)] = 20,
+    model: Models = None,
+    dataset: OfDataset = None,
     format: FormatOption = None,
     output: OutputOption = None,
 ) -> None:
@@ -169,9 +191,9 @@ def show_command(
     from inspect_clbench.output.tasks import task_text
 
     if task is None:
-        _deliver(lambda: find_near_misses(logs, limit), format, output)
+        _deliver(lambda: find_near_misses(_find(logs, model, dataset), limit), format, output)
     else:
-        typer.echo(task_text(show_task(logs, task), full), nl=False)
+        typer.echo(task_text(show_task(_find(logs, model, dataset), task), full), nl=False)
 
 
 @app.command("costs")
@@ -185,13 +207,15 @@ def costs_command(
             "--prices",
         ),
     ] = None,
+    model: Models = None,
+    dataset: OfDataset = None,
     format: FormatOption = None,
     output: OutputOption = None,
 ) -> None:
     """Tokens per role; with prices, money per run and per solved task."""
     from inspect_clbench.analysis import costs
 
-    _deliver(lambda: costs(logs, prices), format, output)
+    _deliver(lambda: costs(_find(logs, model, dataset), prices), format, output)
 
 
 @app.command("compare")
@@ -223,13 +247,18 @@ def agreement_command(
     tasks: Annotated[
         bool, _option("List the answers on which verdicts differ.", "--tasks")
     ] = False,
+    model: Models = None,
+    dataset: OfDataset = None,
     format: FormatOption = None,
     output: OutputOption = None,
 ) -> None:
     """How far judges agree, and how steady one is that was asked again."""
     from inspect_clbench.analysis import agreement
 
-    make = partial(agreement, logs, panel_as_one=panel_as_one)
+    def make() -> "Result":
+        sides = [_find([path], model, dataset) for path in logs]
+        return agreement(sides, panel_as_one=panel_as_one)
+
     _deliver(make, format, output, list_tasks=tasks)
 
 
@@ -247,6 +276,8 @@ def errors_command(
     sheet: SheetOption = None,
     checked: Checked = None,
     seed: SheetSeed = 0,
+    model: Models = None,
+    dataset: OfDataset = None,
     format: FormatOption = None,
     output: OutputOption = None,
 ) -> None:
@@ -258,12 +289,14 @@ def errors_command(
     if checked is not None:
         _deliver(lambda: check_tables(checked_errors(checked)), format, output)
     elif sheet is not None:
-        _tell_of_sheet(error_sheet(logs or (), *sheet, seed=seed), "errors")
+        found = _find(logs or (), model, dataset)
+        _tell_of_sheet(error_sheet(found, *sheet, seed=seed), "errors")
     elif heatmap is not None:
-        error_heatmap(logs or (), heatmap, by=by[0] if by else "category")
+        found = _find(logs or (), model, dataset)
+        error_heatmap(found, heatmap, by=by[0] if by else "category")
     else:
-        make = partial(errors, logs or (), by=by or (), published=published)
-        _deliver(make, format, output)
+        options: dict[str, Any] = {"by": by or (), "published": published}
+        _deliver(lambda: errors(_find(logs or (), model, dataset), **options), format, output)
 
 
 @app.command("check-judge")
@@ -272,6 +305,8 @@ def check_judge_command(
     sheet: SheetOption = None,
     checked: Checked = None,
     seed: SheetSeed = 0,
+    model: Models = None,
+    dataset: OfDataset = None,
     format: FormatOption = None,
     output: OutputOption = None,
 ) -> None:
@@ -281,7 +316,8 @@ def check_judge_command(
     from inspect_clbench.exchange.checks import check_tables, checked_verdicts, verdict_sheet
 
     if sheet is not None:
-        _tell_of_sheet(verdict_sheet(logs or (), *sheet, seed=seed), "check-judge")
+        found = _find(logs or (), model, dataset)
+        _tell_of_sheet(verdict_sheet(found, *sheet, seed=seed), "check-judge")
     elif checked is not None:
         _deliver(lambda: check_tables(checked_verdicts(checked)), format, output)
 
@@ -350,11 +386,13 @@ def export_command(
         bool, _option("Check the set as the maintainers would.", "--verify")
     ] = False,
     dataset: Dataset = None,
+    model: Models = None,
+    only_dataset: Annotated[str | None, _option(_ONLY_DATASET)] = None,
 ) -> None:
     """Write inference and graded files per run, and the leaderboard's object."""
     from inspect_clbench.exchange.export import export
 
-    exported = export(logs, to, org=org)
+    exported = export(_find(logs, model, only_dataset), to, org=org)
     for one in exported:
         for note in one.notes:
             _say(f"clbench: {one.series.model}: {note}.", err=True)

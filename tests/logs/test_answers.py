@@ -16,6 +16,7 @@ from inspect_clbench.errors import ClbenchError
 from inspect_clbench.logs.answers import read_answers
 from inspect_clbench.logs.files import find_logs, readable
 from inspect_clbench.logs.samples import read_sample
+from tests.support.command import clbench
 from tests.support.logs import make_log
 from tests.support.scripted import EMPTY, ERROR, GARBLED, tasks
 
@@ -192,3 +193,78 @@ def test_locations_are_shown_as_people_write_them(
     assert readable((tmp_path / "my logs" / "a.eval").as_uri()) == str(Path("my logs/a.eval"))
     assert readable("file:///elsewhere/a%20b.eval") == "/elsewhere/a b.eval"
     assert readable("s3://bucket/a.eval") == "s3://bucket/a.eval"
+
+
+@pytest.fixture(scope="module")
+def mixed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("mixed")
+    for model in ("gpt-5.1", "gpt-5.1-mini", "other"):
+        make_log(folder, tasks("a"), {"a": ["yyy"]}, model=model)
+    make_log(folder, "demo", model="gpt-5.1")
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("model", "dataset", "found"),
+    [
+        ("mockllm/gpt-5.1", None, ["gpt-5.1", "gpt-5.1 demo"]),
+        ("GPT-5.1", "CL-bench", ["gpt-5.1"]),
+        ("mini", None, ["gpt-5.1-mini"]),
+        (["mini", "other"], None, ["gpt-5.1-mini", "other"]),
+        ((), "demo", ["gpt-5.1 demo"]),
+        ((), "cl-bench", ["gpt-5.1", "gpt-5.1-mini", "other"]),
+    ],
+)
+def test_filters(
+    mixed: Path, model: str | list[str], dataset: str | None, found: list[str]
+) -> None:
+    logs = find_logs(mixed, model=model, dataset=dataset)
+    names = [log.model.removeprefix("mockllm/") + " demo" * log.is_demo for log in logs]
+    assert names == found
+    # What was found stands for the paths, and can be chosen from again.
+    assert find_logs(logs) == logs
+    assert find_logs(logs[-1], model=logs[-1].model) == logs[-1:]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            {"model": "gpt"},
+            "--model gpt: several models have that in their names. There are: "
+            "mockllm/gpt-5.1, mockllm/gpt-5.1-mini.",
+        ),
+        (
+            {"model": "claude"},
+            "--model claude: no such model. There are: mockllm/gpt-5.1, "
+            "mockllm/gpt-5.1-mini, mockllm/other.",
+        ),
+        (
+            {"model": "other", "dataset": "life"},
+            "--dataset life: no such dataset. There are: CL-bench.",
+        ),
+    ],
+)
+def test_filters_that_fit_nothing_or_too_much(
+    mixed: Path, options: dict[str, str], message: str
+) -> None:
+    with pytest.raises(ClbenchError) as caught:
+        find_logs(mixed, **options)
+    assert str(caught.value) == message
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["report", "plot -o OUT.svg", "show --task a", "show --near-misses", "costs",
+     "check-judge --sheet 1 OUT.csv", "export --to OUT"],
+)  # fmt: skip
+def test_every_command_that_reads_logs_has_the_filters(
+    mixed: Path, tmp_path: Path, command: str
+) -> None:
+    name, *options = command.replace("OUT", str(tmp_path / "out")).split()
+    dataset = "--only-dataset" if name == "export" else "--dataset"
+    done = clbench(name, str(mixed), *options, "--model", "other", dataset, "CL-bench")
+    assert (done.exit_code, done.stderr.count("clbench: ")) in ((0, 0), (0, 1)), done.stderr
+    done = clbench(name, str(mixed), *options, "--model", "nobody")
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert done.stderr.startswith("clbench: --model nobody: no such model. There are: ")

@@ -11,6 +11,7 @@ from inspect_clbench.analysis.groups import TokenRule
 from inspect_clbench.analysis.report import Report, report
 from inspect_clbench.analysis.tasks import NearMisses, TaskView, near_misses, show_task
 from inspect_clbench.logs.answers import Answer, answers_df
+from inspect_clbench.logs.files import Log, find_logs
 from inspect_clbench.logs.series import Series, load_series
 
 __all__ = [
@@ -19,6 +20,7 @@ __all__ = [
     "Comparison",
     "Costs",
     "ErrorReport",
+    "Log",
     "NearMisses",
     "Report",
     "Series",
@@ -29,6 +31,7 @@ __all__ = [
     "compare",
     "costs",
     "errors",
+    "find_logs",
     "load_series",
     "near_misses",
     "report",

@@ -5,6 +5,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations
+from os import PathLike
 from statistics import fmean
 from typing import Any
 
@@ -18,7 +19,7 @@ from inspect_clbench.analysis.verdicts import (
     read_judged,
 )
 from inspect_clbench.errors import ClbenchError
-from inspect_clbench.logs.files import Paths, check_one_dataset, path_list
+from inspect_clbench.logs.files import Log, Paths, check_one_dataset
 from inspect_clbench.metrics.agreement import alpha, kappa
 
 Ratings = tuple[bool | None, ...]
@@ -137,17 +138,20 @@ class Agreement(Result):
                 yield {"level": name, **asdict(pair), "compared": pair.compared, **figures}
 
 
-def agreement(paths: Paths, *, panel_as_one: bool = False) -> Agreement:
+def agreement(
+    paths: Paths | Sequence[Sequence[Log]], *, panel_as_one: bool = False
+) -> Agreement:
     """Compare the verdicts of judges on the same answers.
 
     The judges are those of a panel, those whose scores `inspect score` appended, and
     with two logs those of both. A judge that appears twice is compared with itself.
 
     Args:
-        paths: One log, folder or URL; or two that hold the same answers.
+        paths: One log, folder or URL; or two that hold the same answers. What
+            `find_logs` found in each may stand for it.
         panel_as_one: Whether to take a panel's decision for one judge's verdict.
     """
-    given = path_list(paths)
+    given = [paths] if isinstance(paths, str | PathLike | Log) else list(paths)
     if not 1 <= len(given) <= 2:
         raise ClbenchError(f"{len(given)} logs given. Give one, or two of the same answers.")
     sides = [read_judged(path, panel_as_one=panel_as_one) for path in given]
@@ -156,8 +160,8 @@ def agreement(paths: Paths, *, panel_as_one: bool = False) -> Agreement:
     if len(judges) < 2:
         name = judges[0].key.judge if judges else "nobody"
         raise ClbenchError(
-            f"{given[0]}: judged by {name} only, and agreement takes two. Have the answers "
-            f"judged again with inspect score {given[0]} --scorer inspect_clbench/rubric_judge "
+            f"{sides[0].logs[0]}: judged by {name} only, and agreement takes two. Have them "
+            f"judged again with inspect score {sides[0].logs[0]} --scorer inspect_clbench/rubric_judge "
             "--action append --model-role grader=JUDGE, or name a second log of the same "
             "answers."
         )

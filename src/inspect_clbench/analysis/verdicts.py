@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from inspect_clbench.errors import ClbenchError
 from inspect_clbench.logs.answers import Answer, answer_of, read_answers, read_many
-from inspect_clbench.logs.files import Log, find_logs
+from inspect_clbench.logs.files import Log, Paths, find_logs
 from inspect_clbench.logs.samples import read_samples
 from inspect_clbench.progress import progress
 
@@ -80,9 +80,9 @@ class Judged:
         return {key for judge in self.judges for key in judge.votes}
 
 
-def read_judged(path: str, *, panel_as_one: bool = False) -> Judged:
+def read_judged(path: Paths, *, panel_as_one: bool = False) -> Judged:
     """The verdicts of all judges in a log, or in the logs of a folder."""
-    logs = find_logs([path])
+    logs = find_logs(path)
     uuids: dict[str, AnswerKey] = {}
     judges: dict[tuple[JudgeKey, int], JudgeVerdicts] = {}
     empty: set[AnswerKey] = set()

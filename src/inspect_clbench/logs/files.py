@@ -30,9 +30,6 @@ logger = getLogger(__name__)
 TASKS = ("clbench", "clbench_life", "clbench_graded")
 _REPLAY = "inspect_clbench/replay"
 
-Paths = str | PathLike[str] | Sequence[str | PathLike[str]]
-"""A log file, folder or URL, or several."""
-
 
 @dataclass(frozen=True)
 class Log:
@@ -122,9 +119,14 @@ class Log:
         return bound_graders(self.header.eval.model_roles)
 
 
-def path_list(paths: Paths) -> list[str]:
-    several = [paths] if isinstance(paths, str | PathLike) else paths
-    return [fspath(path) for path in several]
+Place = str | PathLike[str] | Log
+Paths = Place | Sequence[Place]
+"""A log file, folder or URL, or a log that was found already; or several."""
+
+
+def path_list(paths: Paths) -> list[str | Log]:
+    several = [paths] if isinstance(paths, str | PathLike | Log) else paths
+    return [path if isinstance(path, Log) else fspath(path) for path in several]
 
 
 def readable(location: str) -> str:
@@ -136,15 +138,22 @@ def readable(location: str) -> str:
     return str(path.relative_to(here) if path.is_relative_to(here) else path)
 
 
-def find_logs(paths: Paths) -> list[Log]:
+def find_logs(
+    paths: Paths, *, model: str | Sequence[str] = (), dataset: str | None = None
+) -> list[Log]:
     """The logs of this benchmark among files, folders and URLs, oldest first.
 
     A folder may hold logs of other benchmarks and logs of runs that have not ended,
     which are passed over; a file that is named must be a finished one of ours. A log
-    that a later retry replaced is passed over too.
+    that a later retry replaced is passed over too. Wherever paths of logs are taken,
+    the result of this function is taken too.
 
     Args:
         paths: Log files, folders or URLs.
+        model: Only the logs of this model, or of these: the name, its part after the
+            last slash, or any part that no other model in the logs has in its name.
+        dataset: Only the logs of this dataset, as tables call it, or a part of the name
+            that no other dataset in the logs has: `CL-bench`, `CL-bench Life demo`.
     """
     given = path_list(paths)
     if not given:
@@ -152,6 +161,9 @@ def find_logs(paths: Paths) -> list[Log]:
     found: dict[str, Log] = {}
     running: dict[str, Log] = {}
     for path in given:
+        if isinstance(path, Log):
+            found[path.location] = path
+            continue
         infos = _listed(path)
         named = len(infos) == 1 and path.rstrip("/").endswith((".eval", ".json"))
         with progress("Reading headers", len(infos)) as advance:
@@ -169,7 +181,31 @@ def find_logs(paths: Paths) -> list[Log]:
             (running if log.header.status == "started" else found)[log.location] = log
     _warn_of_running(running.values(), found.values())
     kept = _without_replaced(list(found.values()))
+    if model:
+        models = [model] if isinstance(model, str) else model
+        chosen = {_meant(name, "model", [log.model for log in kept]) for name in models}
+        kept = [log for log in kept if log.model in chosen]
+    if dataset:
+        name = _meant(dataset, "dataset", [log.dataset_name for log in kept])
+        kept = [log for log in kept if log.dataset_name == name]
     return sorted(kept, key=lambda log: (log.header.eval.created, log.modified))
+
+
+def _meant(wanted: str, option: str, names: Iterable[str]) -> str:
+    """The one name that a user means, by the whole of it or by a part."""
+    known, part = sorted(set(names)), wanted.casefold()
+    for fits in (
+        lambda name: name == part,
+        lambda name: name.rsplit("/", 1)[-1] == part,
+        lambda name: part in name,
+    ):
+        found = [name for name in known if fits(name.casefold())]
+        if len(found) == 1:
+            return found[0]
+        if found:
+            break
+    lead = f"several {option}s have that in their names" if found else f"no such {option}"
+    raise ClbenchError(f"--{option} {wanted}: {lead}. There are: {', '.join(found or known)}.")
 
 
 def check_one_dataset(logs: Sequence[Log]) -> None:
@@ -181,7 +217,7 @@ def check_one_dataset(logs: Sequence[Log]) -> None:
         )
         raise ClbenchError(
             f"These logs belong to different datasets and cannot share a table ({examples}). "
-            "Name the logs of one of them."
+            f'Choose one: --dataset "{names[0]}"'
         )
 
 

@@ -92,9 +92,8 @@ def trials_of(answers: Iterable[Answer]) -> list[Trial]:
 
 def as_series(paths: Paths | Sequence[Series]) -> Sequence[Series]:
     """Series as they are; of paths, those that are read from them."""
-    series = (
-        [] if isinstance(paths, str | PathLike) else [s for s in paths if isinstance(s, Series)]
-    )
+    several = [] if isinstance(paths, str | PathLike | Log) else paths
+    series = [one for one in several if isinstance(one, Series)]
     return series or load_series(cast(Paths, paths))
 
 
