@@ -12,9 +12,9 @@ from tests.support.files import FileServer, Response
 from tests.support.rows import Row, packed, row, rows, write_rows
 
 
-def complaint(source: str | Path) -> str:
+def complaint(source: Any) -> str:
     with pytest.raises(ClbenchError) as error:
-        load_samples(str(source))
+        load_samples(str(source) if isinstance(source, Path) else source)
     return str(error.value)
 
 
@@ -62,6 +62,9 @@ TASK = "task task-2: "
         (row(2, rubrics=[{"rubric_criteria": None}]), TASK + "rubrics.0: Input should be a valid string"),
         (row(2, task_id=""), "task unknown: metadata.task_id: String should have at least 1 character"),
         (row(2, task_id=7), "task unknown: metadata.task_id: Input should be a valid string (found 7)"),
+        (row(2, task_id="a\x00b"), "task a\ufffdb: metadata.task_id: Value error, no log can keep a sample under an id with a NUL character"),
+        (row(2, task_id="a" * 1001), f"task {'a' * 1001}: metadata.task_id: Value error, no log can keep"),
+        (row(2, task_id="a\ud800"), "task a\ufffd: metadata.task_id: Input should be a valid string"),
         (row(2, context_id=""), TASK + "metadata.context_id: String should have at least 1 character"),
         (row(2, context_id=None), TASK + "metadata.context_id is missing"),
         (row(2, task_id="task-1"), "task task-1: the task id already stands in row 1"),
@@ -155,9 +158,10 @@ def test_an_ending_that_does_not_fit(ending: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "source",
-    ["rows.csv", "rows", "rows.jsonl.zip", "rows.jsonl.gz.xz", "tencent/cl-bench", "", "."],
-)
-def test_a_dataset_of_an_unknown_kind(source: str) -> None:
+    ["rows.csv", "rows", "rows.jsonl.zip", "rows.jsonl.gz.xz", "tencent/cl-bench", "", " ", ".",
+     None, 7, ["a.jsonl", "b.jsonl"]],
+)  # fmt: skip
+def test_a_dataset_of_an_unknown_kind(source: Any) -> None:
     message = complaint(source)
     assert message.startswith(
         f"dataset={source}: not a dataset this task knows. Use tencent/CL-bench, demo, or"

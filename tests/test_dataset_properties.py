@@ -30,7 +30,7 @@ records = st.lists(
         lambda task_id, sub, messages, rubrics: row(
             1, sub, task_id=task_id, messages=messages, rubrics=rubrics
         ),
-        text.filter(bool),
+        text.filter(lambda name: name and "\x00" not in name),
         st.sampled_from(CLBENCH.sub_categories),
         conversation,
         st.lists(rubric, min_size=1, max_size=4),

@@ -7,10 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from inspect_ai import score
 from inspect_ai.log import EvalLog
-from inspect_ai.model import GenerateConfig, get_model
+from inspect_ai.model import GenerateConfig, Model, get_model
 from inspect_ai.scorer import Score
 
+from inspect_clbench.regrade import regrade
+from inspect_clbench.scoring.error_types import error_types
+from inspect_clbench.scoring.rubric_judge import rubric_judge
 from tests.support.builders import metrics_of, row, run_eval, verdict, write_rows
 from tests.support.server import Call, LoopbackServer, Reply, Script
 
@@ -18,6 +22,9 @@ Serve = Callable[[Script], LoopbackServer]
 
 GOOD = verdict(1, ["yes", "yes", "yes"])
 BAD = verdict(0, ["yes", "no", "yes"])
+TOOL_CALLS = [
+    {"id": "call_1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+]
 
 
 @dataclass(frozen=True)
@@ -51,7 +58,16 @@ REPLIES = {
     "score-half": Fault(Reply(verdict(0.5)), 3, "bad_score"),
     "score-null": Fault(Reply(verdict(None)), 3, "bad_score"),
     "score-words": Fault(Reply(verdict("1 points")), 3, "bad_score"),
-}
+    "no-choices": Fault(Reply(changes={"choices": []}), 3, "empty_reply"),
+    "null-choices": Fault(Reply(changes={"choices": None}), 3, "call_failed"),
+    "odd-choices": Fault(Reply(changes={"choices": [7]}), 3, "call_failed"),
+    "null-message": Fault(Reply(changes={"choices": [{"message": None}]}), 3, "call_failed"),
+    "tool-call": Fault(Reply(None, "tool_calls", message={"tool_calls": TOOL_CALLS}), 3, "empty_reply"),
+    "odd-tool-call": Fault(Reply(None, message={"tool_calls": [{"type": 1}]}), 3, "empty_reply"),
+    "odd-content": Fault(Reply(message={"content": [{"type": "image"}]}), 3, "call_failed"),
+    "half-character": Fault(Reply("So \ud83d"), 3, "no_verdict"),
+    "control": Fault(Reply("\x00\x1b[31m\u202e\u2028"), 3, "no_verdict"),
+}  # fmt: skip
 # Replies that are verdicts, and what they say.
 SHAPES = {
     "plain": (GOOD, "C", "strict"),
@@ -120,19 +136,19 @@ class Bench:
         assert log.results.completed_samples == len(tasks)
         scores = {str(s.id): (s.scores or {})["rubric_judge"] for s in log.samples or []}
         self._print(scores)
-        failures = sum(score.reason == "grader_failed" for score in scores.values())
+        failures = sum(one.reason == "grader_failed" for one in scores.values())
         assert metrics_of(log)["judge_failures"] == failures
         assert metrics_of(log)["solving_rate"] == pytest.approx(
-            sum(score.value == "C" for score in scores.values()) / len(tasks)
+            sum(one.value == "C" for one in scores.values()) / len(tasks)
         )
         return scores
 
     def _print(self, scores: dict[str, Score]) -> None:
         print(f"\n{'fault':24}{'requests':>9}{'seconds':>9}  score  reason")
-        for task, score in scores.items():
+        for task, one in scores.items():
             print(
-                f"{task:24}{self.requests[task]:9}{self.seconds[task]:9.1f}  {score.value:5}  "
-                f"{score.reason or ''} {(score.metadata or {})['judge_error'][:60]}"
+                f"{task:24}{self.requests[task]:9}{self.seconds[task]:9.1f}  {one.value:5}  "
+                f"{one.reason or ''} {(one.metadata or {})['judge_error'][:60]}"
             )
 
 
@@ -152,6 +168,24 @@ def test_judge_faults_matrix(serve: Serve, tmp_path: Path) -> None:
     for name, (_, value, source) in SHAPES.items():
         assert scores[name].value == value, name
         assert (scores[name].metadata or {})["verdict_source"] == source, name
+
+
+@pytest.mark.parametrize("name", ["no-choices", "odd-choices", "tool-call", "half-character"])
+def test_a_faulty_judge_ends_no_scoring_of_a_log(
+    serve: Serve, tmp_path: Path, name: str
+) -> None:
+    serve(lambda call: Reply("Answer.") if call.model == "student" else REPLIES[name].reply)
+    judged = run_eval(write_rows(tmp_path / "rows.jsonl", [row("x")]), tmp_path)
+    again = regrade(judged.location, judge="openai-api/loop/judge")
+    assert (again.asked, again.still_failed) == (1, 1)
+    (sample,) = judged.samples or []
+    sample.scores = {"rubric_judge": Score(value="I", metadata={"status": "nnn"})}
+    roles: dict[str, str | Model] = {"grader": "openai-api/loop/judge"}
+    for scorer in (rubric_judge(), error_types()):
+        log = score(judged, scorer, model_roles=roles, action="append", display="none")
+        last = list(((log.samples or [])[0].scores or {}).values())[-1]
+        assert last.reason == "grader_failed"
+        assert (last.metadata or {})["judge_attempts"] == 3
 
 
 def test_a_hanging_judge_ends_within_attempts_times_the_bound(
@@ -189,6 +223,10 @@ MODEL_FAULTS = {
     "filter": (Reply("", finish_reason="content_filter"), "I", "no_response"),
     "cut": (Reply("Half an ans", finish_reason="length"), "C", None),
     "fine": (Reply("An answer."), "C", None),
+    "call": (Reply(None, "tool_calls", message={"tool_calls": TOOL_CALLS}), "I", "no_response"),
+    "call-text": (Reply("An answer.", message={"tool_calls": TOOL_CALLS}), "C", None),
+    "think-cut": (Reply("<think>Let me see", "length"), "I", "no_response"),
+    "think-tag": (Reply("<think> is a tag that opens a thought."), "C", None),
 }
 MODEL_TRANSPORT = {name: fault.reply for name, fault in TRANSPORT.items()}
 
@@ -205,7 +243,7 @@ def _model_side(call: Call) -> Reply:
 
 @pytest.mark.long
 def test_model_faults(serve: Serve, tmp_path: Path) -> None:
-    serve(_model_side)
+    server = serve(_model_side)
     dead = [f"{name}-always" for name in MODEL_TRANSPORT]
     revived = [f"{name}-first" for name in MODEL_TRANSPORT if name != "400"]
     tasks = [*MODEL_FAULTS, *dead, *revived]
@@ -214,14 +252,16 @@ def test_model_faults(serve: Serve, tmp_path: Path) -> None:
     samples = {str(s.id): s for s in log.samples or []}
     assert len(samples) == len(tasks)
     for name, (_, value, reason) in MODEL_FAULTS.items():
-        score = (samples[name].scores or {})["rubric_judge"]
-        assert (score.value, score.reason) == (value, reason), name
+        found = (samples[name].scores or {})["rubric_judge"]
+        assert (found.value, found.reason) == (value, reason), name
+        asked = [call for call in server.calls_of("student") if fault_of(call) == name]
+        assert len(asked) == 1, name
     for name in dead:
         assert samples[name].error is not None, name
         assert not samples[name].scores, name
     for name in revived:
         assert (samples[name].scores or {})["rubric_judge"].value == "C", name
-    assert metrics_of(log)["no_response"] == 6
+    assert metrics_of(log)["no_response"] == 8
 
 
 def test_a_run_without_flags_ends_although_the_model_never_answers() -> None:

@@ -5,15 +5,21 @@ from inspect_ai._util.error import (
 )
 from rich.markup import escape
 
+from inspect_clbench.text import redacted, visible
+
 
 class ClbenchError(PrerequisiteError, ValueError):
     """Something a user can mend: the message names it and says how.
+
+    Names and messages of others in it are made harmless here, whoever prints it: nothing
+    that a terminal would obey, no credentials.
 
     Inspect prints the message of a `PrerequisiteError` as rich markup and without
     a traceback, so what stands in brackets (paths, JSON) is escaped here.
     """
 
     def __init__(self, message: str) -> None:
+        message = visible(redacted(message))
         super().__init__(escape(message))
         self.args = (message,)
 

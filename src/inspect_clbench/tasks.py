@@ -89,7 +89,8 @@ def _benchmark_task(
     chosen, draw = draw_samples(samples, contexts, seed)
     return Task(
         dataset=in_cache_order(chosen, cache_order),
-        solver=generate(),
+        # No tools: a model that calls some all the same would be asked again for ever.
+        solver=generate(tool_calls="none"),
         scorer=scorer,
         config=MODEL_LIMITS,
         # One failed generation must not end a run of hours: the sample is marked and

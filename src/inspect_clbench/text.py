@@ -1,5 +1,6 @@
 """Text for people: what comes from outside made fit to be shown, lists and numbers in words."""
 
+import os
 import re
 from collections.abc import Sequence
 
@@ -17,6 +18,47 @@ def one_line(text: str) -> str:
 def visible(text: str) -> str:
     """Text with its lines, and with nothing in it that a terminal would obey."""
     return INVISIBLE.sub("\ufffd", text.replace("\r\n", "\n").replace("\r", "\n"))
+
+
+# Of a URL: the name and password before its host, and its query.
+_URL_SECRETS = re.compile(
+    r"""(?P<scheme>\b[a-z][a-z0-9+.-]*://)(?:[^/\s'"<>@]*@)?(?P<path>[^\s'"<>?]*)(?P<query>\?[^\s'"<>#)]*)?""",
+    re.IGNORECASE,
+)
+_KEY_NAME = r"(?:[\w.]+-)*(?:api|subscription|access)[-_ ]?(?:key|token)"
+_SECRETS = (
+    # Headers and fields by their names, as JSON, as a Python dict or as HTTP writes them.
+    re.compile(
+        rf"""(\b(?:proxy-)?authorization\b|\b{_KEY_NAME}\b)(["']?\s*[:=]\s*["']?)"""
+        r"""(?:(?:bearer|basic|token|apikey)\s+)?[^\s"',;}\])]+""",
+        re.IGNORECASE,
+    ),
+    re.compile(r"(\b(?:bearer|basic))(\s+)[\w.~+/=-]{8,}", re.IGNORECASE),
+    re.compile(r"(\b(?:sk|pk|rk|hf|gsk|xai|ghp|AIza))([-_]?)[\w*-]*[\w-]{12,}"),
+)
+_SECRET_NAMES = ("_API_KEY", "_TOKEN", "_SECRET", "_PASSWORD", "_ACCESS_KEY")
+_HIDDEN = "[hidden]"
+
+
+def public_url(url: str) -> str:
+    """A URL, or a text with URLs in it, without user names, passwords and queries."""
+    return _URL_SECRETS.sub(
+        lambda m: m["scheme"] + m["path"] + ("?…" if m["query"] else ""), url
+    )
+
+
+def redacted(message: str) -> str:
+    """A message of a server or a library without what may be a credential.
+
+    A server may send back the headers of a request; what looks like a key goes, and so do
+    the values of environment variables that are named like one.
+    """
+    for name, value in os.environ.items():
+        if name.upper().endswith(_SECRET_NAMES) and len(value) >= 6:
+            message = message.replace(value, _HIDDEN)
+    for pattern in _SECRETS:
+        message = pattern.sub(rf"\1\2{_HIDDEN}", message)
+    return public_url(message)
 
 
 def shortened(text: str, most: int, *, tail: bool = False) -> str:

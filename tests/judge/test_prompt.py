@@ -1,5 +1,6 @@
 import hashlib
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -137,3 +138,9 @@ def test_a_template_that_cannot_be_read(name: str, tmp_path: Path) -> None:
     given_name = name if name.startswith("~") else f"{tmp_path}/{name}"
     with pytest.raises(ClbenchError, match=r"no such template .* Use builtin, upstream, or"):
         load_judge_prompt(given_name)
+
+
+@pytest.mark.parametrize("name", ["", " ", None, 7, ["a", "b"]])
+def test_a_template_without_a_name(name: Any) -> None:
+    with pytest.raises(ClbenchError, match=r"^judge_prompt=.*: no such template \(no name\)"):
+        load_judge_prompt(name)

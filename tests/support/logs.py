@@ -174,7 +174,7 @@ class _Voice:
 
     def judgement(self, sample: EvalSample) -> Judgement:
         said = self.plan[str(sample.id)][sample.epoch - 1]
-        answer = graded_text(sample.output.completion)
+        answer = graded_text(sample.output)
         verdict = parse_verdict(judge_reply(said), cut_off=False, answer=answer)
         # A judge without a verdict was asked three times.
         return Judgement(self.judge, verdict, 3 if said == GARBLED else 1)

@@ -42,6 +42,10 @@ class Reply:
     delay: float = 0.0
     reset: bool = False
     cached_tokens: int = 0
+    changes: dict[str, Any] = field(default_factory=dict)
+    """Fields of the answer's body in place of the usual ones, such as no choices at all."""
+    message: dict[str, Any] = field(default_factory=dict)
+    """The same for the message in a chat completion."""
 
 
 Script = Callable[[Call], Reply]
@@ -130,7 +134,8 @@ class LoopbackServer:
         if reply.reset:
             writer.transport.abort()
             return False
-        await self._send(writer, reply.status, reply.headers, _payload(call, reply))
+        payload = _payload(call, reply) | reply.changes
+        await self._send(writer, reply.status, reply.headers, payload)
         return True
 
     @staticmethod
@@ -173,9 +178,14 @@ def _payload(call: Call, reply: Reply) -> dict[str, Any]:
     written = len(reply.text or "") // 4
     if call.path.endswith("/responses"):
         return _responses_payload(call, reply, tokens, written)
-    message = {"role": "assistant", "content": reply.text, "refusal": reply.refusal}
+    message: dict[str, Any] = {
+        "role": "assistant",
+        "content": reply.text,
+        "refusal": reply.refusal,
+    }
     if reply.reasoning:
         message["reasoning_content"] = reply.reasoning
+    message |= reply.message
     return {
         "id": "chatcmpl-1",
         "object": "chat.completion",

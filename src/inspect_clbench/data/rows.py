@@ -26,6 +26,8 @@ _CHAT_MESSAGES = {
     "assistant": ChatMessageAssistant,
 }
 
+_MOST_ID = 1_000
+
 
 def _rubric_text(rubric: Any) -> Any:
     # The original scripts accept {"rubric_criteria": "..."} beside plain text.
@@ -36,6 +38,15 @@ def _encodable(text: str) -> str:
     if not text.isascii():
         text.encode()  # half a character, which JSON can hold, reaches no model
     return text
+
+
+def _storable(task_id: str) -> str:
+    if "\x00" in task_id or len(task_id) > _MOST_ID:
+        raise ValueError(
+            "no log can keep a sample under an id with a NUL character, or with more than "
+            f"{_MOST_ID:,} characters; give the task another id"
+        )
+    return task_id
 
 
 Text = Annotated[str, AfterValidator(_encodable)]
@@ -61,7 +72,7 @@ class Message(BaseModel):
 class Metadata(BaseModel):
     model_config = ConfigDict(strict=True)
 
-    task_id: Name
+    task_id: Annotated[Name, AfterValidator(_storable)]
     context_id: Name | None = None
     context_category: str
     sub_category: str = Field(

@@ -44,7 +44,8 @@ def read_rows(source: str, benchmark: Benchmark) -> Iterator[tuple[int, Any]]:
         return read_file_rows(str(resource))
     if source == benchmark.hub_id:
         return read_file_rows(_hub_file(benchmark), benchmark.hub_id)
-    if _format(source)[0] not in _FORMATS:
+    # A command line makes null, a number or a list of some values.
+    if not isinstance(source, str) or _format(source)[0] not in _FORMATS:
         raise ClbenchError(
             f"dataset={source}: not a dataset this task knows. Use {benchmark.hub_id}, "
             f"demo, or a path or URL that {_ENDINGS}."

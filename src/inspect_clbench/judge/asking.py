@@ -15,6 +15,7 @@ from inspect_ai.model import CachePolicy, ChatMessageUser, GenerateConfig, Model
 from inspect_ai.util import LimitExceededError
 from tenacity import RetryError
 
+from inspect_clbench.judge.prompt import CUT_OFF
 from inspect_clbench.judge.reply import Failure
 from inspect_clbench.judge.verdict import Verdict
 from inspect_clbench.text import one_line
@@ -106,6 +107,7 @@ async def ask(
                 [ChatMessageUser(content=prompt)],
                 config=judge.limits.merge(GenerateConfig(cache=_fresh_cache(attempt))),
             )
+            found = _read(output, read)
         except LimitExceededError:
             raise  # the user's own limit on the sample, not the judge's failure
         except Exception as ex:
@@ -115,7 +117,6 @@ async def ask(
             if result.kind == "call_failed" and attempt < attempts:
                 await anyio.sleep(PAUSES[min(attempt, len(PAUSES)) - 1])
             continue
-        found = _read(output, read)
         if not isinstance(found, Failure):
             return Asked(judge.name, found, attempt)
         result = found
@@ -128,17 +129,20 @@ def _sendable(text: str) -> str:
 
 
 def _read(output: ModelOutput, read: Callable[[str, bool], T | Failure]) -> T | Failure:
+    if output.empty:
+        return Failure("empty_reply", "a reply without choices")
     stop = output.stop_reason
-    found = read(output.completion, stop in ("max_tokens", "model_length"))
+    found = read(output.completion, stop in CUT_OFF)
     if isinstance(found, Failure) and (stop == "content_filter" or _is_refusal(output)):
         return Failure("refused", found.detail)
     return found
 
 
 def _is_refusal(output: ModelOutput) -> bool:
-    if output.empty or isinstance(output.message.content, str):
-        return False
-    return any(part.type == "text" and part.refusal for part in output.message.content)
+    content = output.message.content
+    return not isinstance(content, str) and any(
+        part.type == "text" and part.refusal for part in content
+    )
 
 
 def _fresh_cache(attempt: int) -> CachePolicy | None:

@@ -15,10 +15,14 @@ from importlib.resources import files
 from pathlib import Path
 
 import httpx
+from inspect_ai.model import ModelOutput
 from platformdirs import user_cache_path
 
 from inspect_clbench.errors import ClbenchError
 from inspect_clbench.files import replacing
+
+# How an output ends that met a limit on its length.
+CUT_OFF = ("max_tokens", "model_length")
 
 RUBRICS = "{rubrics_text}"
 ANSWER = "{model_output}"
@@ -62,17 +66,18 @@ class JudgePrompt(Template):
         return self.fill({RUBRICS: rubric_lines(rubrics), ANSWER: answer})
 
 
-def graded_text(completion: str) -> str:
+def graded_text(output: ModelOutput) -> str:
     """The part of a model's output that is graded: nothing, if it only thought.
 
     Inspect takes inline thinking out of an output, but hands it through where nothing
     else is there; one that was cut off while thinking has no answer either.
     """
-    text = completion.strip()
-    only_thought = text.startswith("<think>") and (
-        "</think>" not in text or text.endswith("</think>")
-    )
-    return completion if text and not only_thought else ""
+    text = output.completion.strip()
+    if text.startswith("<think>"):
+        cut_off = not output.empty and output.stop_reason in CUT_OFF
+        if text.endswith("</think>") or (cut_off and "</think>" not in text):
+            return ""
+    return output.completion if text else ""
 
 
 def numbered_rubrics(rubrics: Sequence[str]) -> list[tuple[int, str]]:
@@ -93,6 +98,8 @@ def load_judge_prompt(judge_prompt: str = "builtin") -> JudgePrompt:
     if judge_prompt == "upstream":
         return JudgePrompt("upstream", upstream_template(_upstream_source()))
     try:
+        if not isinstance(judge_prompt, str) or not judge_prompt.strip():
+            raise ValueError("no name")  # a command line makes null or a list of some values
         path = Path(judge_prompt).expanduser()
         content = path.read_bytes()
     except (OSError, RuntimeError, ValueError) as ex:

@@ -166,7 +166,7 @@ def _rubric_score(state: TaskState) -> Score:
 def _left_out(state: TaskState, rubric_score: Score) -> Unlabelled | None:
     if rubric_score.value == CORRECT:
         return "solved"
-    if rubric_score.reason == "no_response" or not graded_text(state.output.completion):
+    if rubric_score.reason == "no_response" or not graded_text(state.output):
         return "empty_answer"
     if rubric_score.reason == "grader_failed" or rubric_score.value == NOANSWER:
         return "no_verdict"
@@ -180,7 +180,7 @@ def _failed(state: TaskState, rubric_score: Score) -> Failed:
         rubrics=numbered_rubrics(state.metadata["rubrics"]),
         status=str(metadata.get("status", "")),
         rationale=rationale_of(metadata),
-        answer=graded_text(state.output.completion),
+        answer=graded_text(state.output),
     )
 
 

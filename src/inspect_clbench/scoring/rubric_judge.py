@@ -59,7 +59,7 @@ def rubric_judge(
     async def score(state: TaskState, target: Target) -> Score | None:
         if never_answered(state):
             return None
-        answer = graded_text(state.output.completion)
+        answer = graded_text(state.output)
         if not answer:
             return empty_answer_score(_case(state, prompt, ()))
         judges = graders(judge_effort or usual_effort(state))
