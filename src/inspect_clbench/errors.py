@@ -5,8 +5,6 @@ from inspect_ai._util.error import (
 )
 from rich.markup import escape
 
-from inspect_clbench.text import redacted, visible
-
 
 class ClbenchError(PrerequisiteError, ValueError):
     """Something a user can mend: the message names it and says how.
@@ -19,6 +17,8 @@ class ClbenchError(PrerequisiteError, ValueError):
     """
 
     def __init__(self, message: str) -> None:
+        from inspect_clbench.text import redacted, visible  # needed only once there is one
+
         message = visible(redacted(message))
         super().__init__(escape(message))
         self.args = (message,)
