@@ -23,3 +23,10 @@ class ErrorsBy(StrEnum):
 
     CATEGORY = "category"
     SUB_CATEGORY = "sub_category"
+
+
+class LeftOut(StrEnum):
+    """What the explorer can be made without."""
+
+    ANSWERS = "answers"
+    RUBRICS = "rubrics"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from inspect_clbench.choices import By, ErrorsBy, Format, PlotKind, RunConfig
+from inspect_clbench.choices import By, ErrorsBy, Format, LeftOut, PlotKind, RunConfig
 from inspect_clbench.text import visible
 
 if TYPE_CHECKING:
@@ -165,6 +165,22 @@ def plot_command(
 
     tokens = TokenRule.chars_per_token(chars_per_token)
     plot(_find(logs, model, dataset), output, kind=kind, published=published, tokens=tokens)
+
+
+@app.command("explore")
+def explore_command(
+    logs: Logs,
+    output: Annotated[
+        str, _option("The page to write: a name that ends in .html.", "--output", "-o")
+    ],
+    without: Annotated[
+        list[LeftOut] | None, _option("Leave out answers, or the rubrics' texts; repeatable.")
+    ] = None,
+) -> None:
+    """A page to look at rubrics, models and runs side by side."""
+    from inspect_clbench.output.explorer import explore
+
+    explore(logs, output, without=without or ())
 
 
 @app.command("show")

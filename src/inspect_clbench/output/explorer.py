@@ -1,0 +1,249 @@
+"""The explorer: one page on which rubrics, models and runs can be looked at side by side.
+
+The page holds all verdicts and rubrics, compressed, and opens from disk without a server.
+Answers and rationales are many times larger; they stand in a second file beside it, which the
+page loads when the first of them is opened. Text from logs is only ever shown as text: the
+page's policy lets nothing run but its own script.
+"""
+
+import base64
+import gzip
+import hashlib
+import json
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from importlib.resources import files
+from itertools import groupby
+from pathlib import Path
+from typing import IO, Any
+
+from inspect_ai.log import EvalSample
+from inspect_ai.model import ModelUsage
+
+from inspect_clbench.analysis.report import main_table
+from inspect_clbench.benchmarks import ERROR_TYPES
+from inspect_clbench.errors import ClbenchError
+from inspect_clbench.files import replacing, write_text
+from inspect_clbench.judge.prompt import numbered_rubrics
+from inspect_clbench.logs.answers import Answer, read_labels
+from inspect_clbench.logs.files import Log, Paths
+from inspect_clbench.logs.samples import read_samples
+from inspect_clbench.logs.series import Series, load_series, series_names
+from inspect_clbench.output.html import html_page
+from inspect_clbench.output.report import rate_table
+from inspect_clbench.output.tables import Note
+from inspect_clbench.progress import progress
+from inspect_clbench.text import counted
+
+_OUTCOMES = {"solved": "s", "failed": "f", "unscored": "u", "errored": "e"}
+
+
+def explore(
+    paths: Paths, output: str | Path, *, without: Collection[str] = (), flipped: bool = False
+) -> list[Path]:
+    """Write the explorer of logs as an HTML page; returns the files that were written.
+
+    Args:
+        paths: Log files, folders or URLs.
+        output: The page. Answers go to a file of the same name that ends in `-answers.js`.
+        without: `answers` leaves out answers and rationales, and with them the second file;
+            `rubrics` leaves out the rubrics' texts, which the dataset's licence covers.
+        flipped: Whether the page opens at the tasks on which the first two models differ.
+    """
+    page = Path(output)
+    if page.suffix.lower() not in (".html", ".htm"):
+        raise ClbenchError(f"{output}: the explorer is a page. Give a name that ends in .html.")
+    series = load_series(paths)
+    data = _Data(series)
+    written = [page]
+    if "answers" in without:
+        data.add_rubrics()
+    else:
+        answers = page.with_name(f"{page.stem}-answers.js")
+        with replacing(answers) as file:
+            data.write_answers(file)
+        data.payload["answers"] = {"file": answers.name, "key": data.key}
+        written.append(answers)
+    if "rubrics" in without:
+        data.forget_rubrics()
+    data.payload["flipped"] = flipped
+    write_text(page, _page(data.payload))
+    return written
+
+
+class _Data:
+    """What the page knows, by task, series and run."""
+
+    def __init__(self, series: Sequence[Series]) -> None:
+        self._series = series
+        self._order = {id: n for n, id in enumerate(_task_order(series))}
+        self.payload: dict[str, Any] = {
+            **_overview(series),
+            "tasks": _tasks(series, self._order),
+        }
+        self.key = hashlib.sha256(json.dumps(self.payload).encode()).hexdigest()[:16]
+
+    def add_rubrics(self) -> None:
+        """The rubrics' texts, without reading more samples than needed."""
+        missing = set(self._order)
+        for log in self._logs():
+            if missing & (log.task_ids or missing):
+                for sample in self._read(log):
+                    missing.discard(str(sample.id))
+            if not missing:
+                return
+
+    def write_answers(self, file: IO[bytes]) -> None:
+        """Write answers and rationales, and take the rubrics' texts on the way."""
+        places = self._places()
+        file.write(b'clbenchAnswers("%s",[\n' % self.key.encode())
+        for log in self._logs():
+            for id, samples in groupby(self._read(log), key=lambda sample: str(sample.id)):
+                found: defaultdict[int, dict[int, Any]] = defaultdict(dict)
+                for sample in samples:
+                    for series, run, scorer in places[log.location, id, sample.epoch]:
+                        found[series][run] = _answer(sample, scorer)
+                for series, runs in found.items():
+                    chunk = [self._order[id], series, _packed(runs)]
+                    file.write(json.dumps(chunk).encode() + b",\n")
+        file.write(b"]);\n")
+
+    def forget_rubrics(self) -> None:
+        for task in self.payload["tasks"]:
+            task["rubrics"] = [[number, ""] for number, _ in task["rubrics"]]
+
+    def _logs(self) -> list[Log]:
+        return list({log.location: log for one in self._series for log in one.logs}.values())
+
+    def _read(self, log: Log) -> Iterator[EvalSample]:
+        tasks = self.payload["tasks"]
+        with progress("Reading answers", log.samples) as advance:
+            for sample in read_samples(log):
+                if (place := self._order.get(str(sample.id))) is not None:
+                    rubrics = numbered_rubrics(sample.metadata.get("rubrics", []))
+                    tasks[place]["rubrics"] = rubrics
+                    yield sample
+                advance(1)
+
+    def _places(self) -> Mapping[tuple[str, str, int], list[tuple[int, int, str]]]:
+        """Series, run and score by log, task and epoch."""
+        places: defaultdict[tuple[str, str, int], list[tuple[int, int, str]]]
+        places = defaultdict(list)
+        for index, one in enumerate(self._series):
+            for a in one.answers:
+                places[a.log.location, a.task_id, a.epoch].append((index, a.run, a.scorer))
+        return places
+
+
+def _overview(series: Sequence[Series]) -> dict[str, Any]:
+    table = main_table(series, ci=True)
+    notes = rate_table(table).notes
+    tasks = len(frozenset().union(*(one.tasks for one in series)))
+    names = series_names(series)
+    return {
+        "title": series[0].dataset_name,
+        "facts": f"{counted(tasks, 'task')} · {counted(len(series), 'model')}",
+        "models": [
+            {"name": name, "judge": one.judge, "runs": sorted({a.run for a in one.answers})}
+            for one, name in zip(series, names, strict=True)
+        ],
+        "groups": [
+            {"name": group, "rates": [_rate(row.rates.get(group)) for row in table.rows]}
+            for group in table.groups
+        ],
+        "warnings": [note.text for note in notes if isinstance(note, Note) and note.is_warning],
+        "types": ERROR_TYPES,
+    }
+
+
+def _rate(rate: Any) -> dict[str, float | None] | None:
+    return rate.as_row() if rate else None
+
+
+def _task_order(series: Sequence[Series]) -> Iterable[str]:
+    return dict.fromkeys(a.task_id for one in series for a in one.answers)
+
+
+def _tasks(series: Sequence[Series], order: Mapping[str, int]) -> list[dict[str, Any]]:
+    tasks: list[dict[str, Any]] = [{} for _ in order]
+    labels = _labels(series)
+    for index, one in enumerate(series):
+        runs = {run: place for place, run in enumerate(sorted({a.run for a in one.answers}))}
+        for answer in one.answers:
+            task = tasks[order[answer.task_id]]
+            if not task:
+                task.update(
+                    id=answer.task_id,
+                    category=answer.category,
+                    sub=answer.sub_category,
+                    chars=answer.prompt_chars,
+                    rubrics=[[n + 1, ""] for n in range(answer.rubrics_total)],
+                    cells=[[""] * len({a.run for a in s.answers}) for s in series],
+                )
+            types = labels.get((answer.log.location, answer.task_id, answer.epoch), ())
+            task["cells"][index][runs[answer.run]] = _cell(answer, types)
+    return tasks
+
+
+def _cell(answer: Answer, types: Iterable[str]) -> str:
+    """An answer in short: outcome, a letter per rubric, and what else is worth finding."""
+    outcome = "j" if answer.reason == "grader_failed" else _OUTCOMES[answer.outcome]
+    fits = len(answer.status) == answer.rubrics_total
+    flags = [*sorted(types), *(["!"] if answer.inconsistent else [])]
+    return f"{outcome}|{answer.status if fits else ''}|{','.join(flags)}"
+
+
+def _labels(series: Sequence[Series]) -> dict[tuple[str, str, int], frozenset[str]]:
+    logs = {log.location: log for one in series for log in one.logs}
+    return {
+        (location, answer.task_id, answer.epoch): answer.label.types
+        for location, log in logs.items()
+        for answer in read_labels(log)
+    }
+
+
+def _answer(sample: EvalSample, scorer: str) -> dict[str, Any]:
+    score = (sample.scores or {}).get(scorer)
+    metadata = (score.metadata if score else None) or {}
+    rationales = metadata.get("rationales")
+    usages = sample.model_usage.values()
+    costs = [usage.total_cost for usage in usages if usage.total_cost is not None]
+    return {
+        "answer": sample.output.completion,
+        "rationale": "\n\n".join(map(str, rationales)) if isinstance(rationales, list) else "",
+        "error": sample.error.message if sample.error else str(metadata.get("judge_error", "")),
+        "tokens": [_tokens(sample.output.usage), _tokens(sample.role_usage.get("grader"))],
+        "cost": sum(costs) if costs else None,
+    }
+
+
+def _tokens(usage: ModelUsage | None) -> list[int] | None:
+    return [usage.input_tokens, usage.output_tokens] if usage else None
+
+
+def _packed(value: Any) -> str:
+    """JSON, compressed, in letters that can stand anywhere in a page or script."""
+    text = json.dumps(value, separators=(",", ":"), allow_nan=False)
+    return base64.b64encode(gzip.compress(text.encode("utf-8", "replace"), mtime=0)).decode()
+
+
+def _page(payload: Mapping[str, Any]) -> str:
+    script, style = _resource("explorer.js"), _resource("explorer.css")
+    policy = (
+        f"default-src 'none'; script-src '{_hash(script)}' 'self'; "
+        f"style-src '{_hash(style)}'; base-uri 'none'; form-action 'none'"
+    )
+    body = (
+        f'<script type="text/plain" id="data">{_packed(payload)}</script>\n<div id="app"></div>'
+    )
+    return html_page(
+        f"{payload['title']}: explorer", body, policy=policy, style=style, script=script
+    )
+
+
+def _resource(name: str) -> str:
+    return (files("inspect_clbench.output") / name).read_text("utf-8")
+
+
+def _hash(text: str) -> str:
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
