@@ -176,11 +176,13 @@ def explore_command(
     without: Annotated[
         list[LeftOut] | None, _option("Leave out answers, or the rubrics' texts; repeatable.")
     ] = None,
+    model: Models = None,
+    dataset: OfDataset = None,
 ) -> None:
     """A page to look at rubrics, models and runs side by side."""
     from inspect_clbench.output.explorer import explore
 
-    explore(logs, output, without=without or ())
+    explore(_find(logs, model, dataset), output, without=without or ())
 
 
 @app.command("show")
