@@ -1,14 +1,9 @@
 """Plots and the report's page in a browser: offline, in light and dark, and its links."""
 
-import threading
-from collections.abc import Iterator
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Literal
 
 import pytest
-from inspect_ai.log import bundle_log_dir
 from playwright.sync_api import Page, expect
 
 from tests.support.command import clbench
@@ -22,12 +17,11 @@ HOSTILE = "</script><script>window.hacked=1</script><img src=x onerror='window.h
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory, demo_log: str) -> Path:
-    """Pages of a model with a hostile name; and the demo's beside a bundled viewer."""
+    """Pages of a model with a hostile name, and the demo's."""
     folder = tmp_path_factory.mktemp("pages")
     plan = {"a": ["yyy", "yyn"], "b": ["nnn", "yyy"], "c": ["yyy", "yyy"]}
     log = make_log(folder / "logs", tasks("a", "b", "c"), plan, model=HOSTILE).location
     logs = str(Path(demo_log).parent)
-    bundle_log_dir(logs, str(folder / "view"))
     for arguments in (
         ["plot", log, "-o", str(folder / "plot.html")],
         ["report", log, "-o", str(folder / "hostile.html")],
@@ -96,26 +90,3 @@ def test_the_page_itself_never_scrolls_sideways(files: Path, page: Page, width: 
     page.set_viewport_size({"width": width, "height": 800})
     open_alone(page, files / "report.html")
     assert page.evaluate("document.documentElement.scrollWidth") <= width
-
-
-@pytest.fixture
-def address(files: Path) -> Iterator[str]:
-    """A static server on the folder, since the viewer does not run from files."""
-    handler = partial(QuietHandler, directory=str(files))
-    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}"
-    server.shutdown()
-    server.server_close()
-
-
-class QuietHandler(SimpleHTTPRequestHandler):
-    def log_message(self, format: str, *args: object) -> None: ...
-
-
-def test_a_link_opens_its_sample_in_the_viewer(files: Path, page: Page, address: str) -> None:
-    page.goto(f"{address}/report.html")
-    row = page.get_by_role("row").filter(has_text="demo-rain-harp-1")
-    row.get_by_role("link", name="run 2").click()
-    page.wait_for_url("**/samples/sample/demo-rain-harp-1/2/**")
-    expect(page.get_by_role("tab", name="Transcript")).to_be_visible()

@@ -51,7 +51,7 @@ td {{ border-bottom: 1px solid var(--line); overflow-wrap: break-word; max-width
 td.num {{ white-space: pre; }}
 .notes {{ padding-left: 1.2rem; }}
 .how thead:has(th:empty) {{ display: none; }}
-.how td, .samples td {{ vertical-align: top; }}
+.how td {{ vertical-align: top; }}
 footer {{ border-top: 1px solid var(--line); margin-top: 3rem; padding-top: .8rem; }}
 @media print {{
   @page {{ size: A4 landscape; margin: 12mm; }}

@@ -1,20 +1,16 @@
 """The report as a page to be sent to someone: tables, pictures, samples, how it was run."""
 
 import html
-import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from urllib.parse import quote
 
 from inspect_clbench import __version__
 from inspect_clbench.analysis.groups import TokenRule
 from inspect_clbench.analysis.report import known_groups, main_table, report
-from inspect_clbench.analysis.tasks import find_near_misses
 from inspect_clbench.errors import ClbenchError
-from inspect_clbench.logs.answers import Answer
-from inspect_clbench.logs.files import Log, Paths
-from inspect_clbench.logs.series import Series, load_series, series_names
+from inspect_clbench.logs.files import Paths
+from inspect_clbench.logs.series import Series, load_series
 from inspect_clbench.output.formats import readable_tables
 from inspect_clbench.output.how_run import how_run_tables
 from inspect_clbench.output.html import escaped, html_page, html_table
@@ -29,7 +25,10 @@ _NO_PICTURES = (
     "<p>There are none, because the packages that draw them are not installed. They come "
     f"with: <code>{html.escape(PLOT_EXTRA)}</code></p>"
 )
-_MOST_SAMPLES = 10
+_EXPLORER = (
+    "<section><h2>Single tasks</h2>\n<p>Rubrics, answers and verdicts of each task are in the "
+    '<a href="explorer.html">explorer</a> beside this page.</p></section>'
+)
 
 
 def report_page(
@@ -45,8 +44,8 @@ def report_page(
 ) -> str:
     """The report as an HTML page that needs nothing beside it.
 
-    It begins with the main table, whatever other tables are asked for. Where a folder
-    made by `inspect view bundle` stands beside the page, samples are linked to it.
+    It begins with the main table, whatever other tables are asked for. Where an explorer
+    stands beside the page, as explorer.html, the page links to it.
 
     Args:
         paths: Log files, folders or URLs.
@@ -56,7 +55,7 @@ def report_page(
         leaderboard: Add the rows of the benchmark's leaderboard, to the main table.
         ci: Add the 95 % intervals to the tables; the pictures have them anyway.
         tokens: How prompt tokens are estimated, for `length`; characters / 4 if not given.
-        output: Where the page will be, to find a bundle beside it.
+        output: Where the page will be, to find an explorer beside it.
     """
     chosen = known_groups(by)
     series = load_series(paths)
@@ -71,15 +70,13 @@ def report_page(
         # The pictures have intervals even where the tables have none.
         warned_by = [*tables, rate_table(main_table(series, ci=True))]
         pictures = "\n".join(_pictures(series, published=published, tokens=tokens))
-    logs = [log for one in series for log in one.logs]
-    bundle = find_bundle(output, logs) if output else None
     title = _title(series)
     body = [
         f"<header><h1>{escaped(title)}</h1><p class=facts>{escaped(_facts(series))}</p></header>",
         _warnings(warned_by),
         f"<section><h2>Results</h2>\n{_tables(tables)}</section>",
         f"<section><h2>Pictures</h2>\n{pictures}</section>",
-        samples_section(series, bundle) if bundle else "",
+        _EXPLORER if output and Path(output).with_name("explorer.html").is_file() else "",
         f"<section class=how><h2>How it was run</h2>\n{_tables(how_run_tables(series))}</section>",
         f"<footer>Made by <code>clbench report</code>, inspect_clbench {__version__}.</footer>",
     ]
@@ -149,99 +146,3 @@ def _pictures(
                     f"{svg(picture, words=False)}</figure>"
                 )
             advance(1)
-
-
-@dataclass(frozen=True)
-class ViewerBundle:
-    """A folder that `inspect view bundle` wrote, as seen from a page."""
-
-    address: str
-    """The viewer's page, relative to ours."""
-
-    files: dict[str, str]
-    """The names of its logs, by the id of the eval."""
-
-    def link(self, log: Log, words: str, answer: Answer | None = None) -> str:
-        """A link to a log, or to an answer in it; only words if the bundle has no such log."""
-        file = self.files.get(log.eval_id)
-        if not file:
-            return escaped(words)
-        address = f"{self.address}#/logs/{quote(file)}"
-        if answer:  # by its uuid, which needs no escaping and knows the run within the log
-            address += f"/samples/sample_uuid/{quote(answer.uuid)}"
-        return f'<a href="{html.escape(address)}">{escaped(words)}</a>'
-
-
-def find_bundle(page: str, logs: Sequence[Log]) -> ViewerBundle | None:
-    """The bundle beside a page, or around it, that has most of these logs."""
-    folder = Path(page).parent
-    wanted = {log.eval_id for log in logs}
-    bundles = []
-    for listing in (folder / "logs/listing.json", *sorted(folder.glob("*/logs/listing.json"))):
-        home = listing.parents[1]
-        found = {id: name for id, name in _listing(listing).items() if id in wanted}
-        if found and (home / "index.html").is_file():
-            inside = "" if home == folder else f"{quote(home.name)}/"
-            bundles.append(ViewerBundle(f"{inside}index.html", found))
-    return max(bundles, key=lambda bundle: len(bundle.files), default=None)
-
-
-def _listing(listing: Path) -> dict[str, str]:
-    try:
-        entries = json.loads(listing.read_text("utf-8"))
-        return {str(entry["eval_id"]): str(name) for name, entry in entries.items()}
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return {}  # some other folder that looks like one
-
-
-def samples_section(series: Sequence[Series], bundle: ViewerBundle) -> str:
-    """Links to whole logs, near misses and rows without a verdict."""
-    parts = ["<section class=samples><h2>Samples</h2>"]
-    for one, name in zip(series, series_names(series), strict=True):
-        several = len(one.logs) > 1
-        links = [
-            bundle.link(log, f"All samples of log {number}" if several else "All samples")
-            for number, log in enumerate(one.logs, start=1)
-        ]
-        near = dict.fromkeys(miss.task_id for miss in find_near_misses(one))
-        silent = dict.fromkeys(a.task_id for a in one.answers if a.reason == "grader_failed")
-        parts += [f"<h3>{escaped(name)}</h3>", f"<p>{', '.join(links)}</p>"]
-        parts += _listed("failed by one rubric", list(near), one, bundle)
-        parts += _listed("without a verdict of the judge", list(silent), one, bundle)
-    return "\n".join([*parts, "</section>"])
-
-
-def _listed(
-    what: str, tasks: Sequence[str], series: Series, bundle: ViewerBundle
-) -> Iterator[str]:
-    if not tasks:
-        return
-    rows = []
-    for task in tasks[:_MOST_SAMPLES]:
-        answers = [answer for answer in series.answers if answer.task_id == task]
-        runs = ", ".join(
-            f"{bundle.link(answer.log, f'run {answer.run}', answer)} {_outcome(answer)}"
-            for answer in answers
-        )
-        rows.append(
-            f"<tr><td>{escaped(task)}</td><td>{escaped(answers[0].sub_category)}</td>"
-            f"<td>{runs}</td></tr>"
-        )
-    more = f", the first {len(rows)}" if len(rows) < len(tasks) else ""
-    body = "\n".join(rows)
-    yield (
-        f"<figure><figcaption>{counted(len(tasks), 'task')} {what}{more}</figcaption>\n<table>\n"
-        "<thead><tr><th>Task</th><th>Sub-category</th><th>Runs</th></tr></thead>\n"
-        f"<tbody>\n{body}\n</tbody>\n</table></figure>"
-    )
-
-
-def _outcome(answer: Answer) -> str:
-    if answer.outcome == "errored":
-        return "missing"
-    if answer.reason == "grader_failed":
-        return "no verdict"
-    if answer.solved:
-        return "solved"
-    met = "?" if answer.rubrics_met is None else answer.rubrics_met
-    return f"{met}/{answer.rubrics_total}"
