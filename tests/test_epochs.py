@@ -52,6 +52,7 @@ EXPECTED = {
     "solving_rate": 0.5,
     "std": 0.25,
     "rubric_rate": (6 * 1 + 6 * 2 / 3) / 12,
+    "rubric_rate_left_out": 0.0,
     "judge_coverage": 1.0,
     "judge_failures": 0.0,
     "no_response": 0.0,

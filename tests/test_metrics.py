@@ -115,16 +115,47 @@ def test_groups_have_a_rate_and_a_std_each() -> None:
     }
 
 
+def test_answers_of_a_draw_count_with_their_weight() -> None:
+    # Finance stands for 3 tasks each, Game Mechanics for 1.
+    scores = [
+        sample_score(f"{task}-{run}", letter, epoch=run, context=context, sub_category=sub)
+        for run, letters in enumerate(("CIC", "IIC"), start=1)
+        for task, letter, context, sub in zip(
+            "abg", letters, "xyz", ("Finance", "Finance", "Game Mechanics"), strict=True
+        )
+    ]
+    for one in scores:
+        told = one.sample_metadata or {}
+        told["weight"] = 3.0 if told["sub_category"] == "Finance" else 1
+    # Run 1: (3 + 1) / 7, run 2: 1 / 7.
+    values = call(solving(), scores)
+    assert values["solving_rate"] == pytest.approx(2.5 / 7)
+    assert values["std"] == pytest.approx(math.sqrt(2 * (1.5 / 7) ** 2))
+    # x: 3 (1 - 4/7) + 3 (0 - 1/7) = 6/7; y: -12/7 - 3/7; z: 3/7 + 6/7; over 7 and 2 runs.
+    squares = (6 / 7) ** 2 + (15 / 7) ** 2 + (9 / 7) ** 2
+    assert values["stderr"] == pytest.approx(math.sqrt(squares * 3 / 2) / 14)
+    by_category = call(solving_by("context_category"), scores)
+    assert by_category["Domain Knowledge Reasoning"] == 0.25
+    for bad in (0, -1, math.nan, math.inf, "3", None):
+        scores[0].sample_metadata = {**(scores[0].sample_metadata or {}), "weight": bad}
+        assert call(solving(), scores[:3])["solving_rate"] == pytest.approx((1 + 1) / 5)
+
+
 def test_judging_counts() -> None:
     scores = [
         sample_score("a", C, rubrics_met=4, rubrics_total=4),
         sample_score("b", I, rubrics_met=1, rubrics_total=4, inconsistent=True),
         sample_score("c", I, reason="grader_failed", rubrics_met=None, rubrics_total=4),
         sample_score("d", I, reason="no_response", rubrics_met=0, rubrics_total=4),
+        sample_score("e", C, rubrics_met=None, rubrics_total=4),  # solved: all of them
+        sample_score("a", I, epoch=2, rubrics_met=3, rubrics_total=4),
+        sample_score("b", N, epoch=2, rubrics_met=1, rubrics_total=4),
     ]
+    # As the report has it: run 1 has (1 + 1/4 + 0 + 1) / 4, run 2 has 3/4.
     assert call(judging(), scores) == {
-        "rubric_rate": pytest.approx((1 + 0.25 + 0) / 3),
-        "judge_coverage": 0.75,
+        "rubric_rate": pytest.approx((2.25 / 4 + 0.75) / 2),
+        "rubric_rate_left_out": 2,
+        "judge_coverage": pytest.approx(6 / 7),
         "judge_failures": 1,
         "no_response": 1,
         "inconsistent_verdicts": 1,

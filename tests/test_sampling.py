@@ -1,5 +1,6 @@
 """Drawing whole contexts for an estimate."""
 
+import json
 import random
 from pathlib import Path
 
@@ -7,15 +8,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from inspect_ai import eval
-from inspect_ai.log import EvalLog
+from inspect_ai.analysis import evals_df
+from inspect_ai.log import EvalLog, write_eval_log
 from inspect_ai.model import get_model
 
-from inspect_clbench.analysis import report
+from inspect_clbench.analysis import answers_df, report
 from inspect_clbench.data.dataset import draw_samples, load_samples
 from inspect_clbench.data.selection import ContextDraw, allocate, draw_contexts
 from inspect_clbench.errors import ClbenchError
+from inspect_clbench.exchange.export import export
 from inspect_clbench.output import render, tables_of
 from inspect_clbench.tasks import clbench, clbench_life
+from tests.support.builders import metrics_of
 from tests.support.rows import row, write_rows
 
 sizes = st.dictionaries(st.sampled_from("ABCD"), st.integers(1, 200), min_size=1)
@@ -160,16 +164,52 @@ def report_on(log: str) -> str:
     return render(report(log), "markdown")
 
 
-def test_the_report_gives_the_weighted_rate_and_says_that_it_is_an_estimate(
-    tmp_path: Path,
-) -> None:
+def test_the_weighted_rate_is_the_one_number_everywhere(tmp_path: Path) -> None:
+    log = drawn_run(tmp_path / "logs", contexts=9, seed=3, epochs=2)
+    # By category 1/3, 1/2, 1/2 and 1/3 of 9, 7, 4 and 4 tasks; 5/12 without weights.
+    expected = (9 / 3 + 7 / 2 + 4 / 2 + 4 / 3) / 24
+    weights = {s.metadata["context_category"]: s.metadata["weight"] for s in log.samples or []}
+    draw = ContextDraw.model_validate((log.eval.metadata or {})["draw"])
+    assert weights == draw.weights
+    assert metrics_of(log)["solving_rate"] == pytest.approx(expected)
+    (numbers,) = report(log.location).tables
+    assert numbers.rows[0].rates["Overall"].mean == pytest.approx(expected)  # type: ignore[union-attr]
+    assert numbers.rows[0].solving_rate == pytest.approx(expected)
+    (at_100,) = (
+        row.rates["100 %"] for row in report(log.location, thresholds=True).tables[0].rows
+    )
+    assert at_100 is not None
+    assert at_100.mean == pytest.approx(expected)
+    (exported,) = export(log.location, tmp_path / "out")
+    assert exported.leaderboard["overall"] == round(expected, 3)
+    frame = evals_df(str(tmp_path / "logs"))
+    assert frame["score_rubric_judge_solving_rate"][0] == pytest.approx(expected)
+    answers = answers_df(log.location)
+    by_run = (answers.solved * answers.weight).groupby(answers.epoch).sum()
+    assert (by_run / answers.weight.groupby(answers.epoch).sum()).mean() == pytest.approx(
+        expected
+    )
+
+
+def test_logs_of_a_draw_without_weights_get_them_from_the_draw(tmp_path: Path) -> None:
+    log = drawn_run(tmp_path, contexts=9, seed=3)
+    expected = report(log.location).to_pandas()
+    for sample in log.samples or []:
+        del sample.metadata["weight"]
+    write_eval_log(log, log.location)
+    assert report(log.location).to_pandas().equals(expected)
+
+
+def test_the_report_says_that_a_row_is_an_estimate(tmp_path: Path) -> None:
     log = drawn_run(tmp_path, contexts=9, seed=3, epochs=2)
     (table,) = tables_of(report(log.location))
     text = render([table], "markdown")
-    # By category 1/3, 1/2, 1/2 and 1/3 of 9, 7, 4 and 4 tasks; 5/12 without weights.
+    # Another kind of interval than a full run's, in columns of its own.
     overall = table.rows[0][table.columns.index("Overall")].value
-    assert overall["mean"] == pytest.approx((9 / 3 + 7 / 2 + 4 / 2 + 4 / 3) / 24)
-    assert 0 < overall["low"] < overall["mean"] < overall["high"] < 1
+    assert 0 < overall["draw_low"] < overall["mean"] < overall["draw_high"] < 1
+    assert "low" not in overall
+    assert r"\~\[" in text
+    assert json.loads(render([table], "json"))[0]["rows"][0]["estimate"] is True
     assert r"clbench\_demo/student \~" in text
     assert "an estimate from 9 of 18 contexts" in text
     assert "(12 of 24 tasks, seed 3)" in text

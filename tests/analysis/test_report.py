@@ -69,18 +69,23 @@ def test_a_part_of_the_benchmark_is_marked(log: str) -> None:
     assert table.details[0]["incomplete"] == ["4 of 1,899 tasks"]
 
 
+LOW = 1 / (1 + math.exp(12.7062047 / 8 / (5 / 8 * 3 / 8) - math.log(5 / 3)))
+
+
 def test_interval_from_the_clustered_error(log: str) -> None:
     # Sums of residuals / 4: -1/8 in the first context, +1/8 in the second; the error is
-    # sqrt(2 / 1 * (1/64 + 1/64)) / 2 runs = 1/8, and 0.625 ± 1.95996 / 8.
+    # sqrt(2 / 1 * (1/64 + 1/64)) / 2 runs = 1/8. Student's t with one degree of freedom is
+    # 12.7062; log odds ln(5/3) ± 12.7062 / 8 / (5/8 * 3/8) are -6.2659 and 7.2876.
     (table,) = tables(log, ci=True)
-    assert cell(table, "Overall") == "62.5 ± 17.7\n[38.0, 87.0]"
-    assert value(table, "Overall")["low"] == pytest.approx(0.625 - 1.9599640 / 8)
+    assert cell(table, "Overall") == "62.5 ± 17.7\n[0.2, 99.9]"
+    assert value(table, "Overall")["low"] == pytest.approx(LOW)
     # One context alone has no error.
     assert value(table, "Rule System Application")["low"] is None
-    assert any("normal quantile 1.96" in note for note in notes_of(table))
-    assert "! With 2 contexts the intervals are too narrow; 30 or more would do." in notes_of(
-        table
-    )
+    assert any("Student's t on log odds" in note for note in notes_of(table))
+    assert (
+        "! Fewer than 15 contexts in Overall 2, Domain Knowledge Reasoning 1, Rule System "
+        "Application 1: intervals there are wide, and single contexts decide the rates."
+    ) in notes_of(table)
 
 
 def test_thresholds(log: str) -> None:
@@ -157,12 +162,12 @@ def test_unscored_rows_leave_the_rates(tmp_path: Path) -> None:
     )
 
 
-def test_no_interval_where_all_contexts_came_out_alike(tmp_path: Path) -> None:
+def test_contexts_that_came_out_alike_are_no_certainty(tmp_path: Path) -> None:
     plan = {"a": ["yyy"], "b": ["nnn"], "c": ["yyy"], "d": ["nnn"]}
     log = make_log(tmp_path, tasks("a", "b", "c", "d"), plan).location
     (table,) = tables(log, ci=True)
-    assert cell(table, "Overall") == "50.0"
-    assert value(table, "Overall")["high"] is None
+    # One solved of two, after Clopper and Pearson: 1 - sqrt(0.975) and sqrt(0.975).
+    assert cell(table, "Overall") == "50.0\n[1.3, 98.7]"
 
 
 def test_a_frame_of_all_tables(log: str) -> None:
@@ -174,7 +179,7 @@ def test_a_frame_of_all_tables(log: str) -> None:
     assert overall["model"] == overall["name"] == "mockllm/student"
     assert overall["mean"] == pytest.approx(0.625)
     assert overall["std"] == pytest.approx(0.25 / 2**0.5)
-    assert overall["low"] == pytest.approx(0.625 - 1.9599640 / 8)
+    assert overall["low"] == pytest.approx(LOW)
     assert overall["incomplete"] == "4 of 1,899 tasks"
     assert math.isnan(numbers.loc[("turns", "4+ turns")]["mean"])
     assert numbers.loc[("thresholds", "65 %")]["mean"] == pytest.approx(0.75)

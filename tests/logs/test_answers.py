@@ -85,7 +85,7 @@ def test_a_frame_has_a_row_per_sample_epoch_and_judge(tmp_path: Path) -> None:
         "eval_id", "log", "model", "effort", "dataset", "id", "epoch", "uuid", "context_id",
         "category", "sub_category", "turns", "prompt_chars", "scorer", "outcome", "reason",
         "judge", "judge_prompt", "judge_prompt_sha256", "judge_effort", "rubrics_met",
-        "rubrics_total", "status", "inconsistent", "solved",
+        "rubrics_total", "status", "inconsistent", "weight", "solved",
     ]  # fmt: skip
     assert len(frame) == 2 * 2 * 2 + 1
     by = frame.set_index(["model", "id", "epoch", "scorer"])

@@ -72,7 +72,7 @@ def test_warnings_come_first(page: str) -> None:
     assert text.index("Read this first") < text.index(warning) < text.index("Results")
     assert text.count(warning) == 1
     # The pictures have intervals though the table has none.
-    assert "With 18 contexts the intervals are too narrow" in text
+    assert "Fewer than 15 contexts in Domain Knowledge Reasoning 7" in text
 
 
 def test_it_needs_nothing_from_elsewhere(page: str) -> None:

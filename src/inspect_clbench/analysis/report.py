@@ -5,23 +5,21 @@ that are computed here.
 """
 
 import math
-import statistics
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, cast
 
-from inspect_clbench.analysis.estimate import estimated_rate
 from inspect_clbench.analysis.frames import Result
 from inspect_clbench.analysis.groups import TokenRule, grouping
 from inspect_clbench.analysis.published import Block, Published, published_table
-from inspect_clbench.analysis.statistics import Rate, rate_of, rate_of_runs
+from inspect_clbench.analysis.statistics import Rate, design_of, rate_of
 from inspect_clbench.choices import By, ErrorsBy
 from inspect_clbench.errors import ClbenchError
 from inspect_clbench.logs.answers import Answer
 from inspect_clbench.logs.files import Paths
 from inspect_clbench.logs.series import Series, as_series, differences, series_names, trials_of
-from inspect_clbench.metrics.solving import Trial, mean_rate, run_rates
+from inspect_clbench.metrics.solving import mean_rate, rubric_share, run_rates
 
 Kind = By | Literal["main", "thresholds", "error_types"]
 
@@ -125,7 +123,7 @@ def report(
         thresholds: A table of the pass rates at 60 to 100 % of the rubrics met.
         published: Add the rows that the benchmark's authors published.
         leaderboard: Add the rows of the benchmark's leaderboard, to the main table.
-        ci: Add the 95 % interval from the standard error clustered on contexts.
+        ci: Add 95 % intervals, clustered on contexts.
         tokens: How prompt tokens are estimated, for `length`; characters / 4 if not given.
     """
     chosen = known_groups(by)
@@ -176,14 +174,14 @@ def group_table(
     groups = grouping(by, series[0].benchmark, tokens)
     divided = {id(one): divide(one.scored, groups.group_of) for one in series}
 
+    designs = {id(one): design_of(one.scored, one.draw) for one in series}
+
     def rate(one: Series, group: str) -> Rate:
-        if group == OVERALL:
-            return (
-                estimated_rate(one.scored, one.draw)
-                if one.draw
-                else rate_of(trials_of(one.scored), ci)
-            )
-        return rate_of(trials_of(divided[id(one)][group]), ci)
+        whole = group == OVERALL
+        answers = one.scored if whole else divided[id(one)][group]
+        # Without its interval an estimate of the whole would look like a measurement.
+        wanted = ci or (whole and one.draw is not None)
+        return rate_of(trials_of(answers), wanted, designs[id(one)])
 
     of_task = {a.task_id: groups.group_of(a) for one in series for a in one.scored}
     members = list(of_task.values())
@@ -207,12 +205,16 @@ def threshold_table(
     """Pass rates if part of the rubrics were enough, and the mean share of rubrics met."""
     by_title = {f"{threshold} %": threshold for threshold in THRESHOLDS}
 
+    usable = {id(one): with_known_rubrics(one.scored) for one in series}
+    designs = {id(one): design_of(usable[id(one)], one.draw) for one in series}
+
     def rate(one: Series, group: str) -> Rate:
-        usable = with_known_rubrics(one.scored)
-        if group == RUBRICS_MET:
-            return rate_of_runs(_rubric_shares(usable))
-        passing = [Trial(a.run, a.context_id, _passed(a, by_title[group])) for a in usable]
-        return rate_of(passing, ci)
+        def value(answer: Answer) -> float:
+            if group == RUBRICS_MET:
+                return _share(answer) or 0.0
+            return _passed(answer, by_title[group])
+
+        return rate_of(trials_of(usable[id(one)], value), ci, designs[id(one)])
 
     return build_rate_table(
         "thresholds",
@@ -307,7 +309,7 @@ def with_known_rubrics(answers: Sequence[Answer]) -> list[Answer]:
     A solved one counts as meeting all. One that failed without a usable status list
     may have met any number but all, and is left out.
     """
-    return [a for a in answers if a.solved or _share(a) is not None]
+    return [a for a in answers if _share(a) is not None]
 
 
 def _passed(answer: Answer, threshold: int) -> bool:
@@ -321,16 +323,5 @@ def _passed(answer: Answer, threshold: int) -> bool:
     return 100 * (answer.rubrics_met or 0) >= threshold * answer.rubrics_total
 
 
-def _rubric_shares(answers: Sequence[Answer]) -> list[float]:
-    """The mean share of rubrics met, of each run."""
-    by_run: defaultdict[int, list[float]] = defaultdict(list)
-    for answer in answers:
-        share = _share(answer)
-        by_run[answer.run].append(1.0 if share is None else share)
-    return [statistics.fmean(by_run[run]) for run in sorted(by_run)]
-
-
 def _share(answer: Answer) -> float | None:
-    if answer.rubrics_met is None or not answer.rubrics_total:
-        return None
-    return answer.rubrics_met / answer.rubrics_total
+    return rubric_share(answer.rubrics_met, answer.rubrics_total, answer.solved)

@@ -44,7 +44,16 @@ def draw_samples(
         return dataset, None
     draw = draw_contexts([_stratum(sample) for sample in dataset], contexts, seed)
     drawn = {(category, name) for category, found in draw.drawn.items() for name in found}
-    return dataset.filter(lambda sample: _stratum(sample) in drawn), draw
+    weights = draw.weights
+    samples = [
+        sample.model_copy(
+            update={"metadata": {**(sample.metadata or {}), "weight": weights[category]}}
+        )
+        for sample in dataset
+        for category, context in [_stratum(sample)]
+        if (category, context) in drawn
+    ]
+    return MemoryDataset(samples, name=dataset.name, location=dataset.location), draw
 
 
 def in_cache_order(dataset: MemoryDataset, connections: int | None) -> MemoryDataset:

@@ -71,6 +71,15 @@ class ContextDraw(BaseModel):
     def drawn_tasks(self) -> int:
         return sum(stratum.drawn_tasks for stratum in self.strata.values())
 
+    @property
+    def weights(self) -> dict[str, float]:
+        """For how many tasks of its category each one stands that was drawn."""
+        return {
+            name: stratum.tasks / stratum.drawn_tasks
+            for name, stratum in self.strata.items()
+            if stratum.drawn_tasks
+        }
+
 
 def draw_contexts(
     tasks: Sequence[tuple[str, str]], contexts: int, seed: int = 0

@@ -135,7 +135,7 @@ def leaderboard(series: Series, org: str = "") -> dict[str, Any]:
     # A row without a verdict is a zero here, even where the log leaves it out of its
     # rates: the object must follow from the graded files.
     graded = (answer for answer in series.answers if answer.outcome != "errored")
-    outcomes = [(a.category, Trial(a.run, a.context_id, a.solved)) for a in graded]
+    outcomes = [(a.category, Trial(a.run, a.context_id, a.solved, a.weight)) for a in graded]
     return board_of(outcomes, series.benchmark, model=series.model, org=org)
 
 

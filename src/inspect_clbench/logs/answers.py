@@ -19,6 +19,7 @@ from inspect_clbench.errors import ClbenchError
 from inspect_clbench.logs.files import Log, Paths, find_logs, unreadable
 from inspect_clbench.logs.summaries import ScoreSummary, Summary, read_log_summaries
 from inspect_clbench.metrics.error_types import Labelled, State, labelled, within_draw
+from inspect_clbench.metrics.solving import weight_in
 from inspect_clbench.progress import progress
 
 if TYPE_CHECKING:
@@ -74,6 +75,9 @@ class Answer:
 
     votes_cut: bool
     """Whether the votes were too long for the summary; the sample has them."""
+
+    weight: float = 1.0
+    """For how many tasks of the benchmark it stands: more than one in a draw."""
 
     label: Labelled = _NOT_RUN
     """The error types, for answers read by `read_labels`."""
@@ -165,7 +169,7 @@ def answers_df(logs: Paths) -> "pd.DataFrame":
 _FRAME = (
     "epoch", "uuid", "context_id", "category", "sub_category", "turns", "prompt_chars",
     "scorer", "outcome", "reason", "judge", "judge_prompt", "judge_prompt_sha256",
-    "judge_effort", "rubrics_met", "rubrics_total", "status", "inconsistent",
+    "judge_effort", "rubrics_met", "rubrics_total", "status", "inconsistent", "weight",
 )  # fmt: skip
 
 
@@ -229,6 +233,8 @@ def answer_of(
         if isinstance(votes, list)
         else (),
         votes_cut=isinstance(votes, str),
+        # Logs of a draw that do not say the weights say how they were drawn.
+        weight=weight_in(of_sample, log.weights.get(_text(of_sample, "context_category"), 1.0)),
     )
 
 

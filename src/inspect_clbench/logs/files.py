@@ -104,7 +104,7 @@ class Log:
         """How many samples a complete run of this log has."""
         return len(self.task_ids) * self.epochs
 
-    @property
+    @cached_property
     def draw(self) -> ContextDraw | None:
         """The draw of contexts that the run is of; none if all tasks were meant."""
         found = (self.header.eval.metadata or {}).get("draw")
@@ -112,6 +112,11 @@ class Log:
             return ContextDraw.model_validate(found) if found else None
         except ValidationError:
             raise ClbenchError(f"{self}: `draw` in its metadata is damaged.") from None
+
+    @cached_property
+    def weights(self) -> dict[str, float]:
+        """For how many tasks each one stands that was drawn, by category; none in full runs."""
+        return self.draw.weights if self.draw else {}
 
     @property
     def graders(self) -> list[ModelConfig]:

@@ -1,9 +1,10 @@
 """All runs of one model under one judge, put together from one log or several."""
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from operator import attrgetter
 from os import PathLike
 from typing import cast
 
@@ -85,9 +86,11 @@ class Series:
         return tuple(gaps(self.logs, self.answers, self.draw))
 
 
-def trials_of(answers: Iterable[Answer]) -> list[Trial]:
-    """What the arithmetic of the metrics takes."""
-    return [Trial(answer.run, answer.context_id, answer.solved) for answer in answers]
+def trials_of(
+    answers: Iterable[Answer], value: Callable[[Answer], float] = attrgetter("solved")
+) -> list[Trial]:
+    """What the arithmetic of the metrics takes: whether solved, or another value."""
+    return [Trial(a.run, a.context_id, value(a), a.weight) for a in answers]
 
 
 def as_series(paths: Paths | Sequence[Series]) -> Sequence[Series]:

@@ -9,7 +9,7 @@ somebody edits a score in place.
 import math
 import statistics
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from inspect_ai.scorer import CORRECT, NOANSWER, Metric, SampleScore, Value, metric
@@ -22,7 +22,8 @@ class Trial(NamedTuple):
 
     run: int
     cluster: str  # the context, or another group that the answer belongs to
-    solved: bool
+    solved: float  # 0 or 1, or a share of something
+    weight: float = 1.0  # for how many tasks of the benchmark it stands: more in a draw
 
 
 def runs_of(scores: Iterable[SampleScore]) -> Iterator[tuple[int, SampleScore]]:
@@ -47,24 +48,39 @@ def trials(
     for run, sample_score in runs_of(scores):
         value = sample_score.score.value
         if value != NOANSWER:
-            group = (sample_score.sample_metadata or {}).get(group_key)
+            told = sample_score.sample_metadata or {}
             own = sample_score.sample_id if alone else None
-            found.append(Trial(run, str(group or own or ""), value == CORRECT))
+            group = str(told.get(group_key) or own or "")
+            found.append(Trial(run, group, value == CORRECT, weight_in(told)))
     return found
 
 
+def weight_in(metadata: Mapping[str, Any], default: float = 1.0) -> float:
+    """The weight that a sample's metadata gives it; full runs name none."""
+    weight = metadata.get("weight")
+    if not isinstance(weight, int | float) or not 0 < weight < math.inf:
+        return default
+    return float(weight)
+
+
 def run_rates(trials: Iterable[Trial]) -> list[float]:
-    """The solving rate of each run, in the order of the runs."""
-    return list(_rates(trials).values())
+    """The solving rate of each run, in the order of the runs; a weighted mean in a draw."""
+    return [rate for rate, _ in _rates(trials).values()]
 
 
-def _rates(trials: Iterable[Trial]) -> dict[int, float]:
-    total: Counter[int] = Counter()
-    solved: Counter[int] = Counter()
-    for run, _, is_solved in trials:
-        total[run] += 1
-        solved[run] += is_solved
-    return {run: solved[run] / total[run] for run in sorted(total)}
+def _rates(trials: Iterable[Trial]) -> dict[int, tuple[float, float]]:
+    """Rate and sum of weights of each run."""
+    total: Counter[tuple[int, float]] = Counter()
+    solved: defaultdict[tuple[int, float], float] = defaultdict(float)
+    for run, _, value, weight in trials:
+        total[run, weight] += 1
+        solved[run, weight] += value
+    # There are few different weights: whole numbers are added up before they are weighed.
+    sums: dict[int, tuple[float, float]] = {}
+    for (run, weight), count in sorted(total.items()):
+        met, of = sums.get(run, (0.0, 0.0))
+        sums[run] = met + weight * solved[run, weight], of + weight * count
+    return {run: (met / of, of) for run, (met, of) in sums.items()}
 
 
 def mean_rate(rates: Sequence[float]) -> float:
@@ -77,24 +93,33 @@ def std_over_runs(rates: Sequence[float]) -> float:
     return statistics.stdev(rates) if len(rates) > 1 else NAN
 
 
+def residuals(trials: Sequence[Trial]) -> dict[str, float]:
+    """How far each context moves the mean of the runs' rates; together they are 0.
+
+    All runs of a task belong to its context; a trial weighs its weight / (runs x weights
+    of its run), as in the mean of the runs' rates.
+    """
+    rates = _rates(trials)
+    found: defaultdict[str, float] = defaultdict(float)
+    # Equal trials are added at once: a few hundred products instead of thousands.
+    for (run, cluster, solved, weight), count in Counter(trials).items():
+        rate, weights = rates[run]
+        found[cluster] += count * weight * (solved - rate) / weights / len(rates)
+    return dict(found)
+
+
 def clustered_stderr(trials: Sequence[Trial]) -> float:
     """Standard error of the mean rate, clustered on contexts.
 
     The sandwich estimator with the finite-cluster factor C / (C - 1) that Inspect's
-    `stderr(cluster=...)` uses. All runs of a task belong to its context's cluster;
-    a trial weighs 1 / (runs x trials of its run), as in the mean of the runs' rates.
+    `stderr(cluster=...)` uses.
     """
-    rates = _rates(trials)
-    sizes = Counter(run for run, _, _ in trials)
-    residuals: defaultdict[str, float] = defaultdict(float)
-    # Equal trials are added at once: a few hundred products instead of thousands.
-    for (run, cluster, solved), count in Counter(trials).items():
-        residuals[cluster] += count * ((solved - rates[run]) / sizes[run])
-    clusters = len(residuals)
-    if clusters < 2:
+    parts = residuals(trials)
+    if len(parts) < 2:
         return NAN
-    squares = math.fsum(value * value for value in residuals.values())
-    return math.sqrt(squares * clusters / (clusters - 1)) / len(rates)
+    return math.sqrt(
+        math.fsum(value * value for value in parts.values()) * len(parts) / (len(parts) - 1)
+    )
 
 
 @metric(scores="unreduced")
@@ -147,16 +172,20 @@ def judging() -> Metric:
     def compute(scores: list[SampleScore]) -> Value:
         reasons = Counter(one.score.reason for one in scores)
         shares = []
-        inconsistent = 0
-        for one in scores:
+        left_out = inconsistent = 0
+        for run, one in runs_of(scores):
             metadata = one.score.metadata or {}
             met, total = metadata.get("rubrics_met"), metadata.get("rubrics_total")
-            if total and isinstance(met, int) and isinstance(total, int):
-                shares.append(met / total)
+            share = rubric_share(met, total, one.score.value == CORRECT)
             inconsistent += bool(metadata.get("inconsistent"))
+            if one.score.value == NOANSWER or share is None:
+                left_out += 1
+            else:
+                shares.append(Trial(run, "", share, weight_in(one.sample_metadata or {})))
         failures = reasons["grader_failed"]
         return {
-            "rubric_rate": statistics.fmean(shares) if shares else NAN,
+            "rubric_rate": mean_rate(run_rates(shares)),
+            "rubric_rate_left_out": left_out,
             "judge_coverage": 1 - failures / len(scores) if scores else NAN,
             "judge_failures": failures,
             "no_response": reasons["no_response"],
@@ -164,6 +193,17 @@ def judging() -> Metric:
         }
 
     return compute
+
+
+def rubric_share(met: Any, total: Any, solved: bool) -> float | None:
+    """The share of rubrics that an answer met; None where it is not known.
+
+    One that is solved without a usable status list counts as meeting all. One that failed
+    without it may have met any number but all.
+    """
+    if total and isinstance(met, int) and isinstance(total, int):
+        return met / total
+    return 1.0 if solved else None
 
 
 def clbench_metrics() -> list[Metric | dict[str, list[Metric]]]:

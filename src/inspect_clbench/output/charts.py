@@ -45,7 +45,9 @@ def _rate_panel(figure: Figure, group: str, *, width: int, first: bool) -> Chart
     std = base.mark_rule(strokeWidth=10, opacity=0.4).encode(
         x=x.copy().field("std_low").type("quantitative").axis(axis), x2="std_high:Q"
     )
-    interval = base.mark_rule(strokeWidth=1.5).encode(x="low:Q", x2="high:Q")
+    interval = base.mark_rule(strokeWidth=1.5).encode(
+        x="low:Q", x2="high:Q", strokeDash=_dashed()
+    )
     mean = base.mark_tick(thickness=3, size=17, opacity=1).encode(x="mean:Q")
     text = "rate:N" if first else "number:N"
     number = base.mark_text(align="left", dx=8).encode(x="end:Q", text=text)
@@ -159,7 +161,9 @@ def _curve_layers(
     )  # fmt: skip
     y = alt.Y("mean:Q", axis=_percent_axis(marks), scale=alt.Scale(domain=[0, max(marks)]))
     line = base.mark_line(strokeWidth=2).encode(x=x, y=y)
-    interval = base.mark_rule(strokeWidth=1.5, opacity=0.7).encode(x=x, y="low:Q", y2="high:Q")
+    interval = base.mark_rule(strokeWidth=1.5, opacity=0.7).encode(
+        x=x, y="low:Q", y2="high:Q", strokeDash=_dashed()
+    )
     point = base.mark_point(filled=True, size=size, opacity=1).encode(
         x=x, y=y, tooltip=_tooltip()
     )
@@ -187,6 +191,12 @@ def ticks(most: float, count: int) -> list[float]:
 def _row_height(rows: Sequence[str]) -> int:
     lines = max((row.count("\n") + 1 for row in rows), default=1)
     return max(26, _LINE_HEIGHT * lines + 8)
+
+
+def _dashed() -> alt.StrokeDash:
+    """Intervals of a draw are of another kind than those of full runs."""
+    scale = alt.Scale(domain=[False, True], range=[[1, 0], [4, 3]])
+    return alt.StrokeDash("estimate:N", scale=scale, legend=None)
 
 
 def _tooltip(*, interval: bool = True) -> list[alt.Tooltip]:

@@ -57,12 +57,14 @@ class Point:
         interval = "none"
         if low is not None and high is not None:
             interval = f"{100 * low:.1f} to {100 * high:.1f}"
+            interval += " (of all tasks, these runs)" if self.rate.estimate else ""
         return {
             **figures,
             "row": self.row,
             "model": self.name,
             "group": self.group,
             "published": self.published,
+            "estimate": self.rate.estimate,
             "rate": percent_text(self.rate),
             "number": "–" if mean is None else f"{100 * mean:.1f}",
             "interval": interval,

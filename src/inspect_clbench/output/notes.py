@@ -1,13 +1,11 @@
 """Notes: what a reader must know beside the numbers of a table or a picture."""
 
-import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from inspect_clbench.analysis.estimate import estimate
 from inspect_clbench.analysis.report import RateTable, with_known_rubrics
-from inspect_clbench.analysis.statistics import FEW_CONTEXTS, QUANTILE
+from inspect_clbench.analysis.statistics import FEW_CONTEXTS
 from inspect_clbench.logs.series import Series, series_names
 from inspect_clbench.metrics.error_types import coverage
 from inspect_clbench.output.tables import PUBLISHED_MARKS, Note
@@ -49,18 +47,30 @@ def judge_line(series: Sequence[Series]) -> str:
     return f"Judge: {', '.join(judges)}; prompt: {', '.join(prompts)}."
 
 
-def interval_notes(series: Sequence[Series]) -> list[Note | str]:
-    """How the intervals were made, and whether they can be believed."""
-    notes: list[Note | str] = [
-        "In brackets: 95 % interval of the mean, from the standard error clustered on contexts "
-        f"(normal quantile {QUANTILE:.2f}); it covers the choice of tasks, the std only the "
-        "differences between runs. None where contexts came out too much alike to tell."
-    ]
-    fewest = min(len({answer.context_id for answer in one.scored}) for one in series)
-    if fewest < FEW_CONTEXTS:
-        text = f"With {fewest} contexts the intervals are too narrow; {FEW_CONTEXTS} or more "
-        notes.append(Note("warning", text + "would do."))
-    return notes
+def interval_notes(numbers: RateTable) -> list[Note | str]:
+    """What the intervals are about, and where they rest on little."""
+    notes: list[Note | str] = []
+    rates = [(g, r) for row in numbers.rows for g, r in row.rates.items() if r and r.interval]
+    if any(not rate.estimate for _, rate in rates):
+        notes.append(
+            "In brackets: 95 % interval for tasks of the kind, clustered on contexts (Student's "
+            "t on log odds). It covers the choice of contexts, the std only the differences "
+            "between runs."
+        )
+    contexts: dict[str, int] = {}
+    for group, rate in rates:
+        if rate.contexts:
+            contexts[group] = min(rate.contexts, contexts.get(group, rate.contexts))
+    return [*notes, *few_contexts_notes(contexts)]
+
+
+def few_contexts_notes(contexts: Mapping[str, int]) -> list[Note]:
+    """A warning that names the columns with few contexts; none if there are enough."""
+    few = [f"{name} {number:,}" for name, number in contexts.items() if number < FEW_CONTEXTS]
+    if not few:
+        return []
+    text = f"Fewer than {FEW_CONTEXTS} contexts in {', '.join(few)}: intervals there are wide, "
+    return [Note("warning", text + "and single contexts decide the rates.")]
 
 
 def _warnings(series: Series) -> Iterator[str]:
@@ -96,11 +106,15 @@ def _about_estimate(series: Series) -> str:
     words = (
         f"an estimate from {draw.drawn_contexts:,} of {draw.contexts:,} contexts, drawn at "
         f"random by category ({draw.drawn_tasks:,} of {draw.tasks:,} tasks, seed {draw.seed}). "
-        "Its overall rate weighs each category by its tasks"
+        "Its rates weigh each category by its tasks"
     )
-    if math.isnan(estimate(series.scored, draw).low):
+    drawn = [stratum.drawn_contexts for stratum in draw.strata.values()]
+    if min(drawn) < 2 and max(s.contexts for s in draw.strata.values()) > 1:
         return f"{words}; for an interval draw two or more contexts from each category."
-    return f"{words}; in brackets the 95 % interval of what all tasks would have given."
+    return (
+        f"{words}; in ~[ ] the 95 % interval of what all tasks would have given in these same "
+        "runs, which is narrower than one for tasks of the kind."
+    )
 
 
 def rate_notes(
@@ -130,7 +144,7 @@ def _remarks(numbers: RateTable) -> list[Note | str]:
     elif numbers.kind != "main":
         tasks = ", ".join(f"{name} {number:,}" for name, number in numbers.tasks.items())
         notes += [f"Tasks: {tasks}.", *([numbers.group_note] if numbers.group_note else [])]
-    return [*notes, *(interval_notes(numbers.series) if numbers.ci else ())]
+    return [*notes, *(interval_notes(numbers) if numbers.ci else ())]
 
 
 def threshold_notes(series: Sequence[Series]) -> list[str]:

@@ -125,6 +125,7 @@ def _can_draw() -> bool:
     try:
         plot_library("altair")
         plot_library("vl_convert")
+        plot_library("scipy")  # for the intervals that they show
     except ClbenchError:
         return False
     return True

@@ -24,7 +24,8 @@ from inspect_clbench.output.tables import Note
 PLOT_KINDS: tuple[PlotKind, ...] = get_args(PlotKind)
 
 _MOST_WARNINGS = 3
-_INTERVAL = "95 % interval of the mean, clustered on contexts"
+_INTERVAL = "95 % interval for tasks of the kind, clustered on contexts"
+_DRAWN = "95 % interval of what all tasks would have given in these same runs"
 
 
 def plot(
@@ -144,6 +145,8 @@ def rates_picture(table: RateTable, kind: PlotKind, *, alone: bool = True) -> Pi
     if alone:
         estimates = [str(note) for note in notes if note.kind == "estimate"]
         lines += [judge_line(table.series), *estimates, *_warnings(notes)]
+    if table.ci and any(row.is_estimate for row in table.rows):
+        lines.insert(1, f"Dashed, after ~: {_DRAWN}.")
     return Picture(f"{table.series[0].dataset_name}: {title}", tuple(lines), chart.to_dict())
 
 

@@ -53,6 +53,7 @@ def rate_table(numbers: RateTable, remarks: Sequence[Note | str] | None = None) 
         details=tuple(
             {
                 "incomplete": list(row.incomplete),
+                "estimate": row.is_estimate,
                 "published": row.published is not None,
                 "source": row.published.source if row.published else "",
             }

@@ -129,8 +129,11 @@ def percent(rate: Rate | None, *, narrow: bool = False) -> Cell:
     if narrow:
         text = text.replace(" ", "\n", 1)
     figures = rate.as_row()
+    low, high = figures.pop("low"), figures.pop("high")
     if rate.interval is None:
-        return Cell(text, {"mean": figures["mean"], "std": figures["std"]})
-    if not math.isnan(rate.interval[0]):
-        text += f"\n[{100 * rate.interval[0]:.1f}, {100 * rate.interval[1]:.1f}]"
-    return Cell(text, figures)
+        return Cell(text, figures)
+    # The two kinds of interval are not about the same thing, nor in the same column of a CSV.
+    mark, lead = ("~", "draw_") if rate.estimate else ("", "")
+    if low is not None and high is not None:
+        text += f"\n{mark}[{100 * low:.1f}, {100 * high:.1f}]"
+    return Cell(text, {**figures, f"{lead}low": low, f"{lead}high": high})
