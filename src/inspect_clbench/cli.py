@@ -4,6 +4,9 @@ Whatever needs Inspect is imported within the commands, so that help, the versio
 mistakes in the arguments are answered at once.
 """
 
+import os
+import shutil
+import sys
 from functools import partial
 from importlib.resources import files
 from typing import TYPE_CHECKING, Annotated, Any
@@ -100,7 +103,9 @@ def _deliver(
 
     chosen = format_for(output, format)
     if output is None:
-        typer.echo(render(make(), chosen, **options), nl=False)
+        width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+        styled = width is not None and not os.environ.get("NO_COLOR")
+        typer.echo(render(make(), chosen, width, styled=styled, **options), nl=False)
     else:
         save(make(), output, chosen, **options)
 

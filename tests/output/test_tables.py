@@ -25,8 +25,8 @@ def table(text: str = "model", notes: tuple[str, ...] = ()) -> Table:
 
 
 def test_percent_as_the_paper_prints_it() -> None:
-    printed = Cell("23.7 ± 0.5", {"mean": 0.2374, "std": 0.0049})
-    assert percent(Rate(0.2374, 0.0049)) == printed
+    printed = percent(Rate(0.2374, 0.0049))
+    assert (printed.text, printed.value) == ("23.7 ± 0.5", {"mean": 0.2374, "std": 0.0049})
     assert percent(Rate(0.2374)).text == "23.7"
     assert percent(Rate(0.2374, math.nan)).value == {"mean": 0.2374, "std": None}
     assert percent(Rate(math.nan)) == percent(None) == Cell("–", None)

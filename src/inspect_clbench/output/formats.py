@@ -10,17 +10,12 @@ from dataclasses import replace
 from pathlib import PurePath
 from typing import Any, get_args
 
-from rich import box
-from rich.cells import cell_len
-from rich.console import Console
-from rich.markup import escape as escape_rich
-from rich.table import Table as RichTable
-
 from inspect_clbench.choices import Format
 from inspect_clbench.errors import ClbenchError
 from inspect_clbench.files import write_text
 from inspect_clbench.output.html import html_page, html_table
-from inspect_clbench.output.tables import Cell, Note, Table
+from inspect_clbench.output.tables import Note, Table
+from inspect_clbench.output.terminal import terminal_table
 from inspect_clbench.text import INVISIBLE, one_line
 
 FORMATS: tuple[Format, ...] = get_args(Format)
@@ -34,9 +29,6 @@ _ENDINGS: dict[str, Format] = {
     ".html": "html",
     ".htm": "html",
 }
-FILE_WIDTH = 120
-
-_LEAST_TEXT = 32
 
 _LATEX = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_",
@@ -47,12 +39,14 @@ _LATEX = {
 }  # fmt: skip
 
 
-def render_tables(tables: Sequence[Table], format: Format, width: int | None = None) -> str:
-    """Tables as text in one of the formats."""
+def render_tables(
+    tables: Sequence[Table], format: Format, width: int | None = None, *, styled: bool = False
+) -> str:
+    """Tables as text in one of the formats; a width and styles are for the terminal's only."""
     pages = readable_tables(tables)
     match format:
         case "terminal":
-            return "\n".join(terminal_table(table, width) for table in pages)
+            return "\n".join(terminal_table(table, width, styled=styled) for table in pages)
         case "markdown":
             return "\n".join(markdown_table(table) for table in pages)
         case "csv":
@@ -116,39 +110,6 @@ def _by_group(table: Table) -> Iterator[Table]:
         )
     if not table.groups:
         yield table
-
-
-def terminal_table(table: Table, width: int | None) -> str:
-    """A table as rich draws it, too wide rather than without a column."""
-    console = Console(file=io.StringIO(), width=width, highlight=False, emoji=False)
-    shown = RichTable(box=box.SIMPLE_HEAD)
-    for index, column in enumerate(table.columns):
-        is_text = index < table.left
-        lines = [line for row in table.rows for line in _lines(row[index])]
-        content = max(map(cell_len, lines), default=0)
-        word = max(map(cell_len, one_line(column).split()), default=0)
-        shown.add_column(
-            escape_rich(one_line(column)),
-            justify="left" if is_text else "right",
-            vertical="bottom",
-            overflow="fold",
-            min_width=max(min(content, _LEAST_TEXT) if is_text else content, word),
-            max_width=max(content, word),
-        )
-    for row in table.rows:
-        shown.add_row(*(escape_rich("\n".join(_lines(cell))) for cell in row))
-    unlimited = console.options.update_width(10_000)
-    console.width = max(console.width, console.measure(shown, options=unlimited).minimum)
-    with console.capture() as capture:
-        console.print(escape_rich(one_line(table.title)))
-        console.print(shown)
-        for note in table.notes:
-            console.print(escape_rich(one_line(str(note))))
-    return "\n".join(line.rstrip() for line in capture.get().split("\n"))
-
-
-def _lines(cell: Cell) -> list[str]:
-    return [one_line(line) for line in cell.text.split("\n")]
 
 
 def markdown_table(table: Table) -> str:

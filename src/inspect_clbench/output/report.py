@@ -5,10 +5,19 @@ from collections.abc import Sequence
 from typing import Any
 
 from inspect_clbench.analysis.errors import CrossTable, ErrorReport
-from inspect_clbench.analysis.report import RateRow, RateTable, Report
+from inspect_clbench.analysis.report import OVERALL, RateRow, RateTable, Report
 from inspect_clbench.metrics.error_types import Coverage
 from inspect_clbench.output.notes import label_notes, rate_notes, series_notes
-from inspect_clbench.output.tables import PUBLISHED_MARKS, Cell, Note, Table, percent, table
+from inspect_clbench.output.tables import (
+    PUBLISHED_MARKS,
+    Cell,
+    Note,
+    Table,
+    Tone,
+    initials,
+    percent,
+    table,
+)
 
 _TITLES = {
     "main": "solving rate in %, mean ± std over runs",
@@ -32,14 +41,13 @@ def error_tables(report: ErrorReport) -> list[Table]:
 
 def rate_table(numbers: RateTable, remarks: Sequence[Note | str] | None = None) -> Table:
     """A row per series and per published model, the groups of tasks as columns."""
-    narrow = numbers.kind == "thresholds"
     by_group = f"solving rate in % by {numbers.divided_by}, mean ± std over runs"
     nothing_told = (None,) * len(numbers.told)
     rows = [
         {
-            "Model": Cell(_marked_name(row, numbers), row.model),
+            "Model": Cell(_marked_name(row, numbers), row.model, _tone(row)),
             **dict(zip(numbers.told, row.told or nothing_told, strict=True)),
-            **{group: percent(row.rates[group], narrow=narrow) for group in numbers.groups},
+            **{group: percent(row.rates[group], _tone(row, group)) for group in numbers.groups},
             **_counts(row, numbers),
         }
         for row in numbers.rows
@@ -49,6 +57,8 @@ def rate_table(numbers: RateTable, remarks: Sequence[Note | str] | None = None) 
         rows,
         rate_notes(numbers, remarks),
         left=1 + len(numbers.told),
+        short=initials(numbers.groups),
+        counts=len(_counts(numbers.rows[0], numbers)),
         groups=numbers.spans,
         details=tuple(
             {
@@ -75,8 +85,15 @@ def cross_table(report: ErrorReport, crossed: CrossTable, notes: Sequence[Note |
         rows,
         [*series_notes(report.series), *notes],
         left=2,
+        short=initials(crossed.rows[0].labelled) if crossed.rows else {},
         groups=crossed.spans,
     )
+
+
+def _tone(row: RateRow, group: str = "") -> Tone:
+    if row.published:
+        return "published"
+    return "headline" if group == OVERALL else ""
 
 
 def _marked_name(row: RateRow, numbers: RateTable) -> str:

@@ -14,7 +14,7 @@ from inspect_clbench.choices import Format
 from inspect_clbench.output.agreement import agreement_tables
 from inspect_clbench.output.compare import comparison_tables
 from inspect_clbench.output.costs import cost_tables
-from inspect_clbench.output.formats import FILE_WIDTH, format_for, render_tables, write_output
+from inspect_clbench.output.formats import format_for, render_tables, write_output
 from inspect_clbench.output.report import error_tables, report_tables
 from inspect_clbench.output.tables import Table
 from inspect_clbench.output.tasks import near_miss_tables
@@ -50,6 +50,8 @@ def render(
     result: Result | Sequence[Table],
     format: Format = "terminal",
     width: int | None = None,
+    *,
+    styled: bool = False,
     **options: Any,
 ) -> str:
     """A result as text.
@@ -57,10 +59,12 @@ def render(
     Args:
         result: What a function of `inspect_clbench.analysis` returned, or tables.
         format: `terminal`, `markdown`, `csv`, `json`, `latex` or `html` (a whole page).
-        width: The width of the terminal; found out when not given.
+        width: The columns of the terminal that tables must fit into; without it they
+            keep their usual form, however wide that is.
+        styled: Whether a terminal gets codes for bold, dim and coloured text.
         options: Those of `tables_of`.
     """
-    return render_tables(tables_of(result, **options), format, width)
+    return render_tables(tables_of(result, **options), format, width, styled=styled)
 
 
 def save(
@@ -74,4 +78,4 @@ def save(
         format: One of the formats of `render`.
         options: Those of `tables_of`.
     """
-    write_output(output, render(result, format_for(output, format), FILE_WIDTH, **options))
+    write_output(output, render(result, format_for(output, format), **options))

@@ -1,11 +1,14 @@
 """A table: titled columns, rows of cells, and notes; and how numbers become cells."""
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from inspect_clbench.analysis.statistics import Rate
+
+Tone = Literal["", "headline", "published"]
 
 
 @dataclass(frozen=True)
@@ -16,6 +19,12 @@ class Cell:
     value: Any = ...
     """For JSON and CSV: the text itself when not given. A mapping becomes a column of
     the CSV for each of its keys."""
+
+    tone: Tone = ""
+    """What a terminal shows in bold (the headline) or dimmed (published elsewhere)."""
+
+    narrow: str = ""
+    """The text on more and shorter lines, for a terminal that has no room."""
 
     @property
     def plain(self) -> Any:
@@ -55,6 +64,12 @@ class Table:
     notes: tuple[Note, ...] = ()
     left: int = 1
     """How many columns from the left hold text; the others are numbers."""
+
+    short: Mapping[str, str] = field(default_factory=dict)
+    """Shorter heads of columns, for a terminal that has no room; a legend explains them."""
+
+    counts: int = 0
+    """How many columns at the right end are counts, which such a terminal has in a note."""
 
     groups: tuple[tuple[str, int], ...] = ()
     """Names for so many of the number columns each, where a table is too wide for a
@@ -121,19 +136,27 @@ def percent_text(rate: Rate | None) -> str:
     return f"{100 * rate.mean:.1f}{std}"
 
 
-def percent(rate: Rate | None, *, narrow: bool = False) -> Cell:
-    """A rate in percent, its interval, and where narrow its std, on a line of their own."""
+def percent(rate: Rate | None, tone: Tone = "") -> Cell:
+    """A rate in percent with its std, and on a line of its own its interval."""
     if rate is None or math.isnan(rate.mean):
         return NOTHING
-    text = percent_text(rate)
-    if narrow:
-        text = text.replace(" ", "\n", 1)
-    figures = rate.as_row()
+    text, figures = percent_text(rate), rate.as_row()
     low, high = figures.pop("low"), figures.pop("high")
-    if rate.interval is None:
-        return Cell(text, figures)
-    # The two kinds of interval are not about the same thing, nor in the same column of a CSV.
-    mark, lead = ("~", "draw_") if rate.estimate else ("", "")
-    if low is not None and high is not None:
-        text += f"\n{mark}[{100 * low:.1f}, {100 * high:.1f}]"
-    return Cell(text, {**figures, f"{lead}low": low, f"{lead}high": high})
+    if rate.interval is not None:
+        # The two kinds of interval are not about the same thing, nor in one column of a CSV.
+        mark, lead = ("~", "draw_") if rate.estimate else ("", "")
+        figures |= {f"{lead}low": low, f"{lead}high": high}
+        if low is not None and high is not None:
+            text += f"\n{mark}[{100 * low:.1f}, {100 * high:.1f}]"
+    return Cell(text, figures, tone, text.replace(" ± ", "\n± "))
+
+
+def initials(names: Iterable[str]) -> dict[str, str]:
+    """Short heads for names of several words, unless two of them would be the same."""
+    made = {name: "".join(word[0] for word in name.split() if word.isalpha()) for name in names}
+    found = Counter(made.values())
+    return {
+        name: head
+        for name, head in made.items()
+        if len(head) > 1 and head.isupper() and found[head] == 1
+    }
