@@ -53,6 +53,14 @@ FormatOption = Annotated[Format | None, _option("Else as the output's ending say
 OutputOption = Annotated[
     str | None, _option("A file to write instead of the screen.", "--output", "-o")
 ]
+PricesOption = Annotated[
+    str | None,
+    _option(
+        "YAML or JSON with prices, as inspect eval --model-cost-config takes it.",
+        "--model-cost-config",
+        "--prices",
+    ),
+]
 Published = Annotated[bool, _option("Add the rows of the benchmark's paper.", "--published")]
 CharsPerToken = Annotated[float, typer.Option(help="How prompt tokens are estimated.")]
 Dataset = Annotated[
@@ -108,6 +116,50 @@ def _deliver(
         typer.echo(render(make(), chosen, width, styled=styled, **options), nl=False)
     else:
         save(make(), output, chosen, **options)
+
+
+@app.command("plan")
+def plan_command(
+    model: Annotated[str, _option("The model under test.", "--model")],
+    judge: Annotated[
+        str | None, _option("The judge; the benchmark's own if not given.")
+    ] = None,
+    epochs: Annotated[int, typer.Option(help="How many runs.", min=1)] = 3,
+    contexts: Annotated[int | None, _option("Draw so many contexts; all if not given.")] = None,
+    category: Annotated[list[str] | None, _option("Only this category; repeatable.")] = None,
+    dataset: Annotated[str | None, _option("The dataset, as the task takes it.")] = None,
+    prices: PricesOption = None,
+    pilot: Annotated[
+        list[str] | None, _option("Logs of a small run: lengths and variances; repeatable.")
+    ] = None,
+    connections: Annotated[int, typer.Option(help="Requests at a time.", min=1)] = 20,
+    latency: Annotated[float, typer.Option(help="Seconds for an answer, and a verdict.")] = 40,
+    answer_tokens: Annotated[
+        int | None, _option("Output tokens of an answer, reasoning included.")
+    ] = None,
+    judge_tokens: Annotated[
+        int | None, _option("Output tokens of a verdict, reasoning included.")
+    ] = None,
+    rate: Annotated[float, typer.Option(help="The expected solving rate in %.")] = 20,
+    detect: Annotated[
+        float | None, _option("Find the cheapest design for a difference of so many points.")
+    ] = None,
+    batch: Annotated[bool, _option("At batch prices, half of the usual.", "--batch")] = False,
+    format: FormatOption = None,
+    output: OutputOption = None,
+) -> None:
+    """What a run will use, cost and be able to show, before anything is paid."""
+    from inspect_clbench.analysis import plan
+    from inspect_clbench.benchmarks import CLBENCH, DEFAULT_JUDGE
+
+    make = partial(
+        plan, model, epochs=epochs, contexts=contexts, prices=prices, connections=connections,
+        latency=latency, answer_tokens=answer_tokens, judge_tokens=judge_tokens,
+        rate=rate / 100, detect=None if detect is None else detect / 100, batch=batch,
+        judge=judge or DEFAULT_JUDGE, dataset=dataset or CLBENCH.hub_id,
+        category=category or None, pilot=pilot or None,
+    )  # fmt: skip
+    _deliver(make, format, output)
 
 
 @app.command("report")
@@ -222,14 +274,7 @@ def show_command(
 @app.command("costs")
 def costs_command(
     logs: Logs,
-    prices: Annotated[
-        str | None,
-        _option(
-            "YAML or JSON with prices, as inspect eval --model-cost-config takes it.",
-            "--model-cost-config",
-            "--prices",
-        ),
-    ] = None,
+    prices: PricesOption = None,
     model: Models = None,
     dataset: OfDataset = None,
     format: FormatOption = None,

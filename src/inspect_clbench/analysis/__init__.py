@@ -8,6 +8,7 @@ from inspect_clbench.analysis.compare import Comparison, compare
 from inspect_clbench.analysis.costs import Costs, costs
 from inspect_clbench.analysis.errors import ErrorReport, errors
 from inspect_clbench.analysis.groups import TokenRule
+from inspect_clbench.analysis.plan import Plan, plan
 from inspect_clbench.analysis.report import Report, report
 from inspect_clbench.analysis.tasks import NearMisses, TaskView, near_misses, show_task
 from inspect_clbench.logs.answers import Answer, answers_df
@@ -22,6 +23,7 @@ __all__ = [
     "ErrorReport",
     "Log",
     "NearMisses",
+    "Plan",
     "Report",
     "Series",
     "TaskView",
@@ -34,6 +36,7 @@ __all__ = [
     "find_logs",
     "load_series",
     "near_misses",
+    "plan",
     "report",
     "show_task",
 ]

@@ -1,11 +1,13 @@
 """Whole samples, for those who need the text of answers, rubrics or rationales."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 from inspect_ai.log import (
     EvalSample,
     read_eval_log,
     read_eval_log_sample,
+    read_eval_log_sample_summaries,
     read_eval_log_samples_by_id,
 )
 
@@ -21,6 +23,32 @@ _AT_A_TIME = 32
 
 _Key = tuple[int | str, int]
 """A sample's id and epoch."""
+
+
+@dataclass(frozen=True)
+class Usage:
+    """The output tokens that one sample reports."""
+
+    context: str
+    answer: int
+    """Without its reasoning."""
+
+    reasoning: int
+    verdict: int
+    """Of all judges, reasoning included."""
+
+
+def read_usages(log: Log) -> Iterator[Usage]:
+    """The tokens of the samples of a log that report any."""
+    own = log.header.eval.model
+    for sample in read_eval_log_sample_summaries(log.location):
+        judging = sum(usage.output_tokens for usage in (sample.role_usage or {}).values())
+        whole = sum(usage.output_tokens for usage in sample.model_usage.values())
+        reasoning = sample.model_usage[own].reasoning_tokens if own in sample.model_usage else 0
+        if whole:
+            context = str((sample.metadata or {}).get("context_id") or sample.id)
+            thought = reasoning or 0
+            yield Usage(context, whole - judging - thought, thought, judging)
 
 
 def read_samples(log: Log) -> Iterator[EvalSample]:

@@ -8,6 +8,7 @@ from inspect_clbench.analysis.compare import Comparison
 from inspect_clbench.analysis.costs import Costs
 from inspect_clbench.analysis.errors import ErrorReport
 from inspect_clbench.analysis.frames import Result
+from inspect_clbench.analysis.plan import Plan
 from inspect_clbench.analysis.report import Report
 from inspect_clbench.analysis.tasks import NearMisses
 from inspect_clbench.choices import Format
@@ -15,6 +16,7 @@ from inspect_clbench.output.agreement import agreement_tables
 from inspect_clbench.output.compare import comparison_tables
 from inspect_clbench.output.costs import cost_tables
 from inspect_clbench.output.formats import format_for, render_tables, write_output
+from inspect_clbench.output.plan import plan_tables
 from inspect_clbench.output.report import error_tables, report_tables
 from inspect_clbench.output.tables import Table
 from inspect_clbench.output.tasks import near_miss_tables
@@ -39,6 +41,8 @@ def tables_of(result: Result | Sequence[Table], **options: Any) -> list[Table]:
             return error_tables(result)
         case Costs():
             return cost_tables(result)
+        case Plan():
+            return plan_tables(result)
         case NearMisses():
             return near_miss_tables(result)
         case Result():

@@ -1,0 +1,506 @@
+"""What a run will use, cost and be able to show, before anything is paid.
+
+Input tokens are counted on the rows that would be run. How long answers and verdicts will
+be nobody knows before: that comes from logs of a pilot run, or from stated assumptions, and is
+a range. The smallest difference that two such runs can be expected to show (80 % power, 5 %
+two-sided) is (t_0.975 + t_0.8) * s with C - 1 degrees of freedom for C contexts, where
+
+    s^2 = 2 (1 - r) (v_context / C' + v_task / T) + 2 v_run / (T K)
+
+for T tasks in K epochs; C' = T^2 / sum of squared context sizes, v are the variances of one
+answer between contexts, between tasks of a context and between runs of a task, and r is the
+share of the first two that two models have in common.
+"""
+
+import hashlib
+import math
+import statistics
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from os import PathLike
+from typing import Any
+
+from inspect_ai.dataset import Sample
+from inspect_ai.model import ModelCost, ModelUsage, compute_model_cost
+
+from inspect_clbench.analysis.costs import UNDER_TEST, Prices, read_prices
+from inspect_clbench.analysis.frames import Result
+from inspect_clbench.analysis.statistics import LEVEL, statistics_library
+from inspect_clbench.benchmarks import CLBENCH, CLBENCH_LIFE, DEFAULT_JUDGE, GRADER
+from inspect_clbench.data.dataset import draw_samples, load_samples
+from inspect_clbench.data.selection import cache_order
+from inspect_clbench.errors import ClbenchError
+from inspect_clbench.judge.prompt import load_judge_prompt
+from inspect_clbench.logs.files import Paths, find_logs
+from inspect_clbench.logs.samples import read_usages
+from inspect_clbench.logs.series import load_series
+
+POWER = 0.8
+BATCH_PRICE = 0.5
+"""Of the usual price: what providers ask for requests in batches."""
+
+CACHE_SECONDS = 300
+_LEAST_CACHED = 1024
+_CHARS_PER_TOKEN = 4
+_GRID_CONTEXTS = (25, 50, 100, 200)
+_GRID_EPOCHS = (1, 2, 3, 5)
+_MOST_EPOCHS = 5
+_LEAST_RATE = 0.01
+_CPU_SECONDS = 0.06  # of one core, for each sample: benchmarks/results/overhead.txt
+
+
+@dataclass(frozen=True)
+class Span:
+    """A figure that is not known exactly."""
+
+    low: float
+    mid: float
+    high: float
+
+    def __add__(self, other: "Span") -> "Span":
+        return Span(self.low + other.low, self.mid + other.mid, self.high + other.high)
+
+    def __mul__(self, factor: float) -> "Span":
+        return Span(self.low * factor, self.mid * factor, self.high * factor)
+
+
+@dataclass(frozen=True)
+class Lengths:
+    """Tokens of one answer, and of one verdict, reasoning included."""
+
+    answer: Span = Span(700, 1_500, 4_000)
+    reasoning: Span = Span(0, 4_000, 15_000)
+    verdict: Span = Span(600, 1_500, 4_000)
+    from_pilot: bool = False
+
+
+@dataclass(frozen=True)
+class Spread:
+    """The variance of one answer, by where it comes from."""
+
+    context: float
+    task: float
+    run: float
+    shared: float = 0.5
+    """The share of the first two that two models have in common."""
+
+    from_pilot: bool = False
+
+    @classmethod
+    def usual(cls, rate: float) -> "Spread":
+        """Shares of rate (1 - rate) such that full runs spread as published ones do."""
+        whole = rate * (1 - rate)
+        return cls(0.30 * whole, 0.15 * whole, 0.55 * whole)
+
+
+@dataclass(frozen=True)
+class RoleUse:
+    """What one role will use in the whole run."""
+
+    role: str
+    model: str
+    requests: int
+    input_tokens: float
+    cached: float
+    """The share of the input that likely comes from the provider's cache, in the file's order."""
+
+    cached_in_order: float
+    """The same with `cache_order`."""
+
+    output_tokens: Span
+    usd: Span | None = None
+    """None where no price is known."""
+
+
+@dataclass(frozen=True)
+class Design:
+    """So many contexts and epochs: what they cost, and the difference that they can show."""
+
+    contexts: int
+    tasks: int
+    epochs: int
+    detectable: float
+    usd: float | None
+
+
+@dataclass(frozen=True)
+class Plan(Result):
+    """A run that has not been paid for yet."""
+
+    dataset: str
+    tasks: int
+    contexts: int
+    epochs: int
+    roles: tuple[RoleUse, ...]
+    lengths: Lengths
+    spread: Spread
+    rate: float
+    tokenizer: str
+    hours: float
+    connections: int
+    latency: float
+    cpu_hours: float
+    """What Inspect itself needs on one core."""
+
+    designs: tuple[Design, ...]
+    cheapest: Design | None
+    """For the difference that is to be shown; none if none was named or none can show it."""
+
+    detect: float | None
+    batch: bool
+
+    @property
+    def usd(self) -> Span | None:
+        known = [use.usd for use in self.roles]
+        if not known or None in known:
+            return None
+        return sum((usd for usd in known if usd), Span(0, 0, 0))
+
+    @property
+    def unpriced(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(use.model for use in self.roles if use.usd is None))
+
+    def records(self) -> Iterator[dict[str, Any]]:
+        for use in self.roles:
+            yield {"part": "role", **_flat(asdict(use))}
+        for design in self.designs:
+            yield {"part": "design", **asdict(design)}
+
+
+def plan(
+    model: str,
+    *,
+    judge: str = DEFAULT_JUDGE,
+    epochs: int = 3,
+    contexts: int | None = None,
+    category: str | Sequence[str] | None = None,
+    dataset: str = CLBENCH.hub_id,
+    prices: str | PathLike[str] | Prices | None = None,
+    pilot: Paths | None = None,
+    connections: int = 20,
+    latency: float = 40,
+    answer_tokens: int | None = None,
+    judge_tokens: int | None = None,
+    rate: float = 0.2,
+    detect: float | None = None,
+    batch: bool = False,
+) -> Plan:
+    """What a run will use and cost, how long it takes, and what it can show.
+
+    Args:
+        model: The model under test.
+        judge: The model in the role `grader`.
+        epochs: How many runs.
+        contexts: How many contexts are drawn; all by default.
+        category: One or several categories to keep.
+        dataset: As the task takes it.
+        prices: Inspect's `ModelCost` by model, or the file that `inspect eval
+            --model-cost-config` takes.
+        pilot: Logs of a small run, from which the lengths of answers and verdicts and, where
+            there are enough contexts, the variances are taken.
+        connections: How many requests are under way at a time.
+        latency: Seconds that an answer takes, and a verdict.
+        answer_tokens: Output tokens of an answer, reasoning included, instead of a range.
+        judge_tokens: Output tokens of a verdict, reasoning included, instead of a range.
+        rate: The expected solving rate, where no pilot tells it.
+        detect: A difference between two models, as a fraction, to find the cheapest design for.
+        batch: Whether batch prices are asked for.
+    """
+    for name, value in {
+        "epochs": epochs,
+        "connections": connections,
+        "latency": latency,
+    }.items():
+        if not value > 0:
+            raise ClbenchError(f"{name}={value}: give a number above 0.")
+    if not 0 < rate < 1:
+        raise ClbenchError(f"rate={rate}: give a share between 0 and 1, such as 0.2.")
+    known = read_prices(prices) if isinstance(prices, str | PathLike) else prices or {}
+    lengths, spread, rate = _from_pilot(pilot, rate)
+    if answer_tokens is not None:
+        lengths = replace(lengths, answer=_exactly(answer_tokens), reasoning=_exactly(0))
+    if judge_tokens is not None:
+        lengths = replace(lengths, verdict=_exactly(judge_tokens))
+    benchmark = CLBENCH_LIFE if dataset == CLBENCH_LIFE.hub_id else CLBENCH
+    everything = load_samples(dataset, benchmark, category)
+    chosen, _ = draw_samples(everything, contexts, 0)
+    count, tokenizer = _tokenizer(model)
+    samples = list(chosen)
+    requests = len(samples) * epochs
+    roles = (
+        _student(model, samples, epochs, count, lengths, connections, latency),
+        _grader(judge, samples, epochs, lengths),
+    )
+    priced = tuple(_priced(use, known.get(use.model), batch) for use in roles)
+    sizes = list(Counter(_context(sample) for sample in everything).values())
+    per_sample = _usd_per_sample(priced, requests)
+    numbers = [n for n in _GRID_CONTEXTS if n < len(sizes)] + [len(sizes)]
+    designs = tuple(_designs(sizes, spread, per_sample, numbers, _GRID_EPOCHS))
+    return Plan(
+        dataset=everything.name or dataset,
+        tasks=len(samples),
+        contexts=len({_context(sample) for sample in samples}),
+        epochs=epochs,
+        roles=priced,
+        lengths=lengths,
+        spread=spread,
+        rate=rate,
+        tokenizer=tokenizer,
+        # A sample keeps its place among those under way until its verdict is there.
+        hours=requests * 2 * latency / connections / 3600,
+        connections=connections,
+        latency=latency,
+        cpu_hours=requests * _CPU_SECONDS / 3600,
+        designs=designs,
+        cheapest=_cheapest(sizes, spread, per_sample, detect) if detect else None,
+        detect=detect,
+        batch=batch,
+    )
+
+
+def cached_share(
+    prompts: Sequence[Sequence[tuple[str, float]]], starts: Sequence[float], latency: float
+) -> float:
+    """The share of prompt tokens that a provider's cache would hold.
+
+    A prefix of whole messages can be read once the request that brought it has ended, and is
+    forgotten `CACHE_SECONDS` after its last use.
+
+    Args:
+        prompts: For each request, in the order of their starts, the hash of each prefix of its
+            messages and its tokens, the shortest first.
+        starts: When each request starts, in seconds.
+        latency: How long a request takes.
+    """
+    ready: dict[str, tuple[float, float]] = {}  # from when, until when
+    read = whole = 0.0
+    for prefixes, start in zip(prompts, starts, strict=True):
+        whole += prefixes[-1][1]
+        found = [
+            tokens
+            for name, tokens in prefixes
+            if tokens >= _LEAST_CACHED
+            and name in ready
+            and ready[name][0] <= start <= ready[name][1]
+        ]
+        read += max(found, default=0.0)
+        end = start + latency
+        for name, _ in prefixes:
+            since, until = ready.get(name, (end, end))
+            # What was forgotten is there again when this request has ended.
+            ready[name] = (since if start <= until else end, end + CACHE_SECONDS)
+    return read / whole if whole else math.nan
+
+
+def detectable(
+    sizes: Iterable[int], spread: Spread, epochs: int, contexts: int | None = None
+) -> float:
+    """The smallest difference between two models that a comparison can be expected to show.
+
+    Args:
+        sizes: The tasks of each context there is.
+        spread: The variances of one answer.
+        epochs: The runs of each model.
+        contexts: How many of the contexts are drawn; all if not given.
+    """
+    all_sizes = list(sizes)
+    drawn = contexts or len(all_sizes)
+    if drawn < 2:
+        return math.nan
+    tasks = sum(all_sizes) * drawn / len(all_sizes)
+    effective = sum(all_sizes) ** 2 / sum(n * n for n in all_sizes) * drawn / len(all_sizes)
+    apart = 2 * (1 - spread.shared) * (spread.context / effective + spread.task / tasks)
+    error = math.sqrt(apart + 2 * spread.run / (tasks * epochs))
+    t = statistics_library("scipy.stats").t
+    reach = t.isf((1 - LEVEL) / 2, drawn - 1) + t.isf(1 - POWER, drawn - 1)
+    return float(reach * error)
+
+
+def _from_pilot(pilot: Paths | None, rate: float) -> tuple[Lengths, Spread, float]:
+    """Lengths, variances and rate from logs, or the stated assumptions where there are none."""
+    if pilot is None:
+        return Lengths(), Spread.usual(rate), rate
+    logs = find_logs(pilot)
+    used = [use for log in logs for use in read_usages(log)]
+    if not used:
+        names = ", ".join(map(str, logs))
+        raise ClbenchError(f"{names}: no answer in it reports its tokens. Leave out --pilot.")
+    lengths = Lengths(
+        answer=_measured((use.context, use.answer) for use in used),
+        reasoning=_measured((use.context, use.reasoning) for use in used),
+        verdict=_measured((use.context, use.verdict) for use in used),
+        from_pilot=True,
+    )
+    series = load_series(logs)
+    scored = [answer for one in series for answer in one.scored]
+    found = statistics.fmean(answer.solved for answer in scored) if scored else rate
+    rate = min(max(found, _LEAST_RATE), 1 - _LEAST_RATE)
+    return lengths, Spread.usual(rate), rate
+
+
+def _measured(pairs: Iterable[tuple[str, float]]) -> Span:
+    """The mean of a figure over answers and its interval, clustered on contexts."""
+    totals: defaultdict[str, float] = defaultdict(float)
+    counts: Counter[str] = Counter()
+    for context, value in pairs:
+        totals[context] += value
+        counts[context] += 1
+    mean = math.fsum(totals.values()) / counts.total()
+    number = len(counts)
+    if number < 2:
+        return Span(mean / 2, mean, 2 * mean)
+    squares = math.fsum((totals[c] - counts[c] * mean) ** 2 for c in counts)
+    error = math.sqrt(squares * number / (number - 1)) / counts.total()
+    reach = float(statistics_library("scipy.stats").t.isf((1 - LEVEL) / 2, number - 1)) * error
+    return Span(max(mean - reach, 0), mean, mean + reach)
+
+
+def _exactly(value: float) -> Span:
+    if not value >= 0:
+        raise ClbenchError(f"{value} tokens: give a number of at least 0.")
+    return Span(value, value, value)
+
+
+Count = Callable[[str], float]
+
+
+def _tokenizer(model: str) -> tuple[Count, str]:
+    """How the tokens of a text are counted, and the name of the way."""
+    try:
+        import tiktoken
+
+        encoding = tiktoken.encoding_for_model(model.rpartition("/")[2])
+    except Exception:  # not installed, another provider's model, or its file is out of reach
+        return lambda text: len(text) / _CHARS_PER_TOKEN, f"characters / {_CHARS_PER_TOKEN}"
+    return lambda text: len(encoding.encode(text, disallowed_special=())), encoding.name
+
+
+def _student(
+    model: str,
+    samples: Sequence[Sample],
+    epochs: int,
+    count: Count,
+    lengths: Lengths,
+    connections: int,
+    latency: float,
+) -> RoleUse:
+    prompts = _prefixes(samples, count)
+    # A sample keeps its place until its verdict is there.
+    starts = [i * 2 * latency / connections for i in range(len(samples) * epochs)]
+    ordered = [prompts[i] for i in cache_order([_context(s) for s in samples], connections)]
+    tokens = math.fsum(prefixes[-1][1] for prefixes in prompts) * epochs
+    return RoleUse(
+        role=UNDER_TEST,
+        model=model,
+        requests=len(samples) * epochs,
+        input_tokens=tokens,
+        cached=cached_share(prompts * epochs, starts, latency),
+        cached_in_order=cached_share(ordered * epochs, starts, latency),
+        output_tokens=(lengths.answer + lengths.reasoning) * (len(samples) * epochs),
+    )
+
+
+def _prefixes(samples: Sequence[Sample], count: Count) -> list[list[tuple[str, float]]]:
+    """Of each prompt the hash and the tokens of each of its beginnings, by whole messages."""
+    counted: dict[str, float] = {}
+    prompts = []
+    for sample in samples:
+        whole, tokens, prefixes = hashlib.sha256(), 0.0, []
+        for message in sample.input:
+            text = message.text if not isinstance(message, str) else message
+            whole.update(f"{len(text)}:{text}".encode("utf-8", "replace"))
+            name = whole.hexdigest()
+            if name not in counted:  # siblings share most of their messages
+                counted[name] = count(text)
+            tokens += counted[name]
+            prefixes.append((name, tokens))
+        prompts.append(prefixes)
+    return prompts
+
+
+def _grader(judge: str, samples: Sequence[Sample], epochs: int, lengths: Lengths) -> RoleUse:
+    prompt = load_judge_prompt()
+    asked = math.fsum(len(prompt.render((s.metadata or {})["rubrics"], "")) for s in samples)
+    requests = len(samples) * epochs
+    return RoleUse(
+        role=GRADER,
+        model=judge,
+        requests=requests,
+        input_tokens=asked * epochs / _CHARS_PER_TOKEN + lengths.answer.mid * requests,
+        cached=0.0,
+        cached_in_order=0.0,
+        output_tokens=lengths.verdict * requests,
+    )
+
+
+def _priced(use: RoleUse, price: ModelCost | None, batch: bool) -> RoleUse:
+    """The use with its money: least with the most from the cache and short outputs."""
+    if price is None:
+        return use
+
+    def usd(cached: float, output: float) -> float:
+        usage = ModelUsage(
+            input_tokens=round(use.input_tokens * (1 - cached)),
+            input_tokens_cache_read=round(use.input_tokens * cached),
+            output_tokens=round(output),
+        )
+        return compute_model_cost(price, usage) * (BATCH_PRICE if batch else 1)
+
+    output = use.output_tokens
+    span = Span(
+        usd(use.cached_in_order, output.low),
+        usd(use.cached, output.mid),
+        usd(0.0, output.high),
+    )
+    return replace(use, usd=span)
+
+
+def _usd_per_sample(roles: Sequence[RoleUse], samples: int) -> float | None:
+    known = [use.usd.mid for use in roles if use.usd]
+    return math.fsum(known) / samples if len(known) == len(roles) else None
+
+
+def _designs(
+    sizes: Sequence[int], spread: Spread, per_sample: float | None,
+    contexts: Iterable[int], epochs: Sequence[int],
+) -> Iterator[Design]:  # fmt: skip
+    for number in contexts:
+        tasks = round(sum(sizes) * number / len(sizes))
+        for runs in epochs:
+            yield Design(
+                contexts=number,
+                tasks=tasks,
+                epochs=runs,
+                detectable=detectable(sizes, spread, runs, number),
+                usd=None if per_sample is None else per_sample * tasks * runs,
+            )
+
+
+def _cheapest(
+    sizes: Sequence[int], spread: Spread, per_sample: float | None, detect: float
+) -> Design | None:
+    """The design with the fewest samples, and so the least money, that shows a difference."""
+    if not 0 < detect < 1:
+        raise ClbenchError(f"detect={detect}: give a difference between 0 and 1, such as 0.03.")
+    numbers = range(4, len(sizes) + 1)
+    found = [
+        design
+        for design in _designs(sizes, spread, per_sample, numbers, range(1, _MOST_EPOCHS + 1))
+        if design.detectable <= detect
+    ]
+    return min(found, key=lambda one: (one.tasks * one.epochs, one.contexts), default=None)
+
+
+def _context(sample: Sample) -> str:
+    return str((sample.metadata or {})["context_id"] or sample.id)
+
+
+def _flat(record: Mapping[str, Any]) -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for name, value in record.items():
+        if isinstance(value, dict):
+            flat |= {f"{name}_{key}": inner for key, inner in value.items()}
+        else:
+            flat[name] = value
+    return flat

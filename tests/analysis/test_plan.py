@@ -1,0 +1,148 @@
+"""What a run will use, cost and show: figures worked out by hand."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from inspect_ai.model import ModelCost
+
+from inspect_clbench.analysis import plan
+from inspect_clbench.analysis.plan import Spread, cached_share, detectable
+from inspect_clbench.errors import ClbenchError
+from tests.support.builders import row, write_rows
+from tests.support.command import clbench
+from tests.support.logs import make_log
+from tests.support.scripted import tasks
+
+PRICE = ModelCost(input=2, output=10, input_cache_write=2, input_cache_read=0.5)
+MODEL, JUDGE = "openai/some-model", "anthropic/some-judge"
+
+
+@pytest.fixture
+def rows(tmp_path: Path) -> str:
+    """Four tasks of two contexts, 400 characters each."""
+    found = [row(f"t{i}", context=f"c{i // 2}") for i in range(4)]
+    for i, one in enumerate(found):
+        one["messages"] = [{"role": "user", "content": f"{i}" + "x" * 399}]
+    return write_rows(tmp_path / "rows.jsonl", found)
+
+
+def test_tokens_and_money_by_hand(rows: str) -> None:
+    found = plan(
+        MODEL, judge=JUDGE, dataset=rows, epochs=2, prices={MODEL: PRICE, JUDGE: PRICE},
+        answer_tokens=1_000, judge_tokens=500,
+    )  # fmt: skip
+    model, judge = found.roles
+    assert (model.requests, model.input_tokens) == (8, 8 * 100)
+    assert model.output_tokens.mid == 8_000
+    # 800 tokens at 2 and 8,000 at 10 USD per million; too short a prompt for any cache.
+    assert model.usd is not None
+    assert model.usd.low == model.usd.mid == model.usd.high == pytest.approx(0.0816)
+    assert judge.output_tokens.mid == 4_000
+    assert found.usd is not None
+    assert judge.usd is not None
+    assert found.usd.mid == pytest.approx(0.0816 + judge.usd.mid)
+    # The judge reads each answer beside its prompt and rubrics.
+    assert judge.input_tokens > 8 * 1_000
+    # Eight samples of 2 x 40 s, 20 at a time.
+    assert found.hours == pytest.approx(8 * 80 / 20 / 3600)
+
+
+def test_a_batch_costs_half(rows: str) -> None:
+    prices = {MODEL: PRICE, JUDGE: PRICE}
+    usual = plan(MODEL, judge=JUDGE, dataset=rows, prices=prices).usd
+    batch = plan(MODEL, judge=JUDGE, dataset=rows, prices=prices, batch=True).usd
+    assert usual is not None
+    assert batch is not None
+    assert batch.mid == pytest.approx(usual.mid / 2)
+
+
+def test_without_a_price_there_are_only_tokens(rows: str) -> None:
+    found = plan(MODEL, judge=JUDGE, dataset=rows, prices={MODEL: PRICE})
+    assert found.usd is None
+    assert found.unpriced == (JUDGE,)
+    assert all(design.usd is None for design in found.designs)
+    done = clbench("plan", "--model", MODEL, "--judge", JUDGE, "--dataset", rows)
+    assert done.exit_code == 0, done.stderr
+    assert f"No price is known for {MODEL}, {JUDGE}." in " ".join(done.stdout.split())
+
+
+def test_what_a_cache_holds() -> None:
+    long, short = [("p", 2_000.0), ("pa", 3_000.0)], [("p", 2_000.0), ("pb", 2_500.0)]
+    # The second starts when the first has ended, the third too late, the fourth too soon.
+    starts = [0.0, 40.0, 40 + 40 + 301.0, 40 + 40 + 302.0]
+    assert cached_share([long, short, long, short], starts, 40) == pytest.approx(2_000 / 11_000)
+    # A prompt of fewer than 1,024 tokens is never cached.
+    assert cached_share([[("p", 1_000.0)]] * 2, [0, 50], 40) == 0
+
+
+def test_the_difference_that_can_be_shown() -> None:
+    spread = Spread(context=0.05, task=0.03, run=0.08, shared=0.5)
+    # 100 contexts of four tasks: 0.05 / 100 + 0.03 / 400 + 2 x 0.08 / (400 x 2) = 0.000775;
+    # its root is 0.02784, and t with 99 degrees of freedom is 1.9842 + 0.8453.
+    assert detectable([4] * 100, spread, epochs=2) == pytest.approx(0.07877, abs=1e-4)
+    assert detectable([4] * 400, spread, epochs=2, contexts=100) == pytest.approx(
+        0.07877, abs=1e-4
+    )
+    # Unequal contexts tell less: 16 and 100 tasks in two halves, not 116 in equal ones.
+    assert detectable([1] * 50 + [7] * 50, spread, 2) > detectable([4] * 100, spread, 2)
+
+
+def test_the_cheapest_design(rows: str) -> None:
+    found = plan(MODEL, dataset="demo", detect=0.4)
+    assert found.cheapest is not None
+    assert found.cheapest.detectable <= 0.4
+    fewer = [d for d in found.designs if d.detectable <= 0.4]
+    assert all(
+        d.tasks * d.epochs >= found.cheapest.tasks * found.cheapest.epochs for d in fewer
+    )
+    assert plan(MODEL, dataset="demo", detect=0.001).cheapest is None
+
+
+def test_a_pilot_tells_the_lengths(tmp_path: Path) -> None:
+    ids = [f"t{i}" for i in range(8)]
+    log = make_log(tmp_path / "logs", tasks(*ids), {ids[0]: ["yyn"], ids[1]: ["nnn"]})
+    found = plan(MODEL, dataset=log.eval.task_args["dataset"], pilot=log.location)
+    # Each answer has 20 tokens, five of them reasoning, each verdict 10; six are solved.
+    lengths = found.lengths
+    assert (lengths.answer.mid, lengths.reasoning.mid, lengths.verdict.mid) == (15, 5, 10)
+    assert lengths.answer.low == lengths.answer.high == 15
+    assert found.rate == pytest.approx(6 / 8)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"epochs": 0}, "epochs=0: give a number above 0"),
+        ({"latency": 0}, "latency=0: give a number above 0"),
+        ({"rate": 20}, "rate=20: give a share between 0 and 1"),
+        ({"detect": 3}, "detect=3: give a difference between 0 and 1"),
+        ({"answer_tokens": -1}, "-1 tokens"),
+        ({"contexts": 1}, "contexts=1"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ClbenchError, match=message):
+        plan(MODEL, dataset="demo", **options)
+
+
+def test_from_the_command_line(rows: str, tmp_path: Path) -> None:
+    prices = tmp_path / "prices.yaml"
+    line = "{input: 2, output: 10, input_cache_write: 2, input_cache_read: 0.5}"
+    prices.write_text(f"{MODEL}: {line}\n{JUDGE}: {line}\n")
+    done = clbench(
+        "plan", "--model", MODEL, "--judge", JUDGE, "--dataset", rows, "--epochs", "2",
+        "--model-cost-config", str(prices), "--answer-tokens", "1000", "--judge-tokens", "500",
+        "--detect", "90", "--format", "json",
+    )  # fmt: skip
+    assert done.exit_code == 0, done.stderr
+    used, shown = json.loads(done.stdout)
+    assert used["rows"][0]["USD"]["mid"] == pytest.approx(0.0816)
+    assert [row["Contexts"] for row in shown["rows"]] == [2]
+
+
+def test_a_frame_has_roles_and_designs() -> None:
+    frame = plan(MODEL, dataset="demo").to_pandas()
+    assert set(frame["part"]) == {"role", "design"}
+    assert frame["output_tokens_mid"].notna().sum() == 2
