@@ -24,7 +24,7 @@ ALLOWED: dict[str, set[str]] = {
     "demo": {"judge"},
     "solvers": {"data"},
     "tasks": CORE,
-    "regrade": CORE,
+    "regrade": CORE | {"logs"},
     "logs": CORE,
     "analysis": CORE | {"logs"},
     "output": CORE | {"logs", "analysis"},

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from inspect_clbench.choices import By, ErrorsBy, Format, LeftOut, PlotKind, RunConfig
+from inspect_clbench.progress import told
 from inspect_clbench.text import visible
 
 if TYPE_CHECKING:
@@ -77,7 +78,8 @@ SheetSeed = Annotated[int, typer.Option(help="Which are drawn for --sheet.")]
 def main() -> None:
     """Run the command; what a user can mend ends in one line and exit code 2."""
     try:
-        app()
+        with told(partial(_say, err=True)):
+            app()
     except Exception as ex:
         from inspect_clbench.errors import ClbenchError
 
@@ -185,7 +187,8 @@ def report_command(
     """The paper's table: solving rates in %, mean ± std over runs."""
     from inspect_clbench.analysis.groups import TokenRule
     from inspect_clbench.analysis.report import report
-    from inspect_clbench.output.formats import format_for, write_output
+    from inspect_clbench.files import write_text
+    from inspect_clbench.output.formats import format_for
     from inspect_clbench.output.page import report_page
 
     options: dict[str, Any] = {
@@ -203,7 +206,7 @@ def report_command(
     if output is None:
         typer.echo(page, nl=False)
     else:
-        write_output(output, page)
+        write_text(output, page)
 
 
 @app.command("plot")
@@ -405,13 +408,16 @@ def regrade_command(
         str | None, _option("The model to ask; the log's own judge by default.")
     ] = None,
     output: Annotated[
-        str | None, _option("Write this file instead of replacing the log.")
+        str | None, _option("Write this new file instead of replacing the log.")
     ] = None,
+    yes: Annotated[
+        bool, _option("Send your key to an address that only the log names.", "--yes")
+    ] = False,
 ) -> None:
     """Ask the judge again for the rows without a verdict; all others stay as they are."""
     from inspect_clbench.regrade import regrade
 
-    done = regrade(log, judge=judge, output=output)
+    done = regrade(log, judge=judge, output=output, trust_log=yes)
     _say(
         f"{done.asked} rows without a verdict were judged again, {done.still_failed} of them "
         f"still have none: {done.location}"

@@ -1,12 +1,38 @@
-"""Context manager for progress bars on stderr, for everything that takes longer than two seconds."""
+"""What a command says while it works: progress bars, and lines on what it has done."""
 
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from logging import INFO, Handler, LogRecord, getLogger
 from threading import Timer
 from typing import Literal
 
 PATIENCE_SECONDS = 2.0
+
+_lines = getLogger(__name__)
+
+
+def tell(text: str) -> None:
+    """Say what was done: a line of a command, a message of level INFO in Python."""
+    _lines.info("%s", text)
+
+
+@contextmanager
+def told(say: Callable[[str], None]) -> Iterator[None]:
+    """Have the lines of `tell` printed by a function."""
+
+    class Told(Handler):
+        def emit(self, record: LogRecord) -> None:
+            say(record.getMessage())
+
+    handler, level = Told(), _lines.level
+    _lines.addHandler(handler)
+    _lines.setLevel(INFO)
+    try:
+        yield
+    finally:
+        _lines.removeHandler(handler)
+        _lines.setLevel(level)
 
 
 @contextmanager

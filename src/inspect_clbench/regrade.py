@@ -1,18 +1,29 @@
 """Judging again the answers of a log whose judge failed; all other scores stay as they are."""
 
-from collections.abc import Sequence
+from copy import deepcopy
 from dataclasses import dataclass
-from pathlib import Path
+from typing import Any
 
 from inspect_ai import score
-from inspect_ai.log import EvalLog, EvalSample, read_eval_log, recompute_metrics, write_eval_log
+from inspect_ai.log import EvalLog, EvalSample, recompute_metrics
+from inspect_ai.model import ModelConfig, get_model
+from rich.text import Text
 
-from inspect_clbench.benchmarks import GRADER, RUBRIC_JUDGE, VERDICT_SCORERS
+from inspect_clbench.benchmarks import (
+    DEFAULT_JUDGE,
+    GRADER,
+    RUBRIC_JUDGE,
+    VERDICT_SCORERS,
+    bound_graders,
+)
 from inspect_clbench.errors import ClbenchError
-from inspect_clbench.progress import inspect_display
+from inspect_clbench.logs.rewriting import rewrite_log
+from inspect_clbench.progress import inspect_display, tell
 from inspect_clbench.scoring.rubric_judge import rubric_judge
+from inspect_clbench.text import counted, one_line
 
 _ERROR_TYPES = "error_types"
+_PROMPTS = ("builtin", "upstream")
 
 
 @dataclass(frozen=True)
@@ -25,36 +36,157 @@ class Regraded:
     labelled_before: int = 0  # with a verdict now, and error types from before
 
 
-def regrade(log_file: str, *, judge: str | None = None, output: str | None = None) -> Regraded:
+def regrade(
+    log_file: str,
+    *,
+    judge: str | None = None,
+    output: str | None = None,
+    trust_log: bool = False,
+) -> Regraded:
     """Judge again the answers whose verdict failed; all other samples stay as they are.
+
+    Whatever stops it, the verdicts that were given until then are written.
 
     Args:
         log_file: The log, which is replaced once everything is done.
         judge: The model to ask; the log's own judge when not given.
-        output: A file to write instead of replacing the log.
+        output: A new file to write instead of replacing the log.
+        trust_log: Ask the log's own judge even at an address or with model arguments that
+            only the log names. Your API key is sent there.
     """
-    try:
-        log = read_eval_log(log_file)
-    except Exception as ex:
-        raise ClbenchError(f"{log_file}: not a readable log ({ex}).") from None
-    if log.eval.task_registry_name is None or not log.eval.task.startswith("inspect_clbench/"):
-        raise ClbenchError(f"{log_file}: a log of {log.eval.task}, not of this benchmark.")
-    samples = log.samples or []
-    places = [i for i, sample in enumerate(samples) if _failed(sample)]
-    if places:
-        part = log.model_copy(update={"samples": [samples[i] for i in places]})
-        for place, sample in zip(places, _judge_again(part, judge), strict=True):
-            samples[place] = sample
-        recompute_metrics(log)
-    if places or output:
-        _write(log, output or log_file)
-    judged_now = [samples[place] for place in places if not _failed(samples[place])]
+    again = _Again(log_file, judge, trust_log)
+    location = rewrite_log(log_file, again, output=output)
+    if again.stopped_by is not None:
+        raise again.stopped_by
     return Regraded(
-        location=output or log_file,
-        asked=len(places),
-        still_failed=len(places) - len(judged_now),
-        labelled_before=sum(_ERROR_TYPES in (sample.scores or {}) for sample in judged_now),
+        location=location,
+        asked=again.asked,
+        still_failed=again.asked - len(again.judged),
+        labelled_before=sum(_ERROR_TYPES in (sample.scores or {}) for sample in again.judged),
     )
+
+
+class _Again:
+    """Asks again for the rows of a log without a verdict."""
+
+    def __init__(self, log_file: str, judge: str | None, trust_log: bool) -> None:
+        self.log_file, self.judge, self.trust_log = log_file, judge, trust_log
+        self.asked = 0
+        self.judged: list[EvalSample] = []
+        self.stopped_by: BaseException | None = None
+
+    def __call__(self, log: EvalLog) -> bool:
+        if log.eval.task_registry_name is None or not log.eval.task.startswith(
+            "inspect_clbench/"
+        ):
+            raise ClbenchError(
+                f"{self.log_file}: a log of {log.eval.task}, not of this benchmark."
+            )
+        samples = log.samples or []
+        places = [place for place, sample in enumerate(samples) if _failed(sample)]
+        if not places:
+            return False
+        new = deepcopy([samples[place] for place in places])
+        for sample in new:
+            sample.scores = {}
+        self._ask(log, new)
+        for place, sample in zip(places, new, strict=True):
+            if sample.scores:  # else the judge did not come to it
+                name = _failed(samples[place]) or RUBRIC_JUDGE
+                given = sample.scores[RUBRIC_JUDGE]
+                sample.scores = {**(samples[place].scores or {}), name: given}
+                samples[place] = sample
+                self.asked += 1
+                if not _failed(sample):
+                    self.judged.append(sample)
+        if self.stopped_by is not None:
+            if not self.asked:
+                raise self.stopped_by
+            tell(f"Stopped after {self.asked:,} of {counted(len(places), 'row')}.")
+        recompute_metrics(log)
+        return True
+
+    def _ask(self, log: EvalLog, samples: list[EvalSample]) -> None:
+        """Give the samples new scores, as far as that comes."""
+        options = self._options(log)
+        graders = [] if self.judge else bound_graders(log.eval.model_roles)
+        for line in _described(self.judge, graders, options):
+            tell(line)
+        # Of the models that the header names, the judge's alone are needed: the others
+        # would be built too, which can load or start something.
+        roles = {GRADER: graders} if graders else None
+        spec = log.eval.model_copy(update={"model_roles": roles})
+        part = log.model_copy(update={"samples": samples, "eval": spec})
+        try:
+            if not self.trust_log:
+                self._check_address(graders)
+            score(
+                part,
+                rubric_judge(**options),
+                model="none/none",
+                model_roles={GRADER: self.judge} if self.judge else None,
+                action="overwrite",
+                display=inspect_display(),
+                copy=False,  # what is judged before an error is there after it
+            )
+        except ClbenchError as ex:
+            self.stopped_by = ex
+        except Exception as ex:
+            # Inspect's own message about a missing key is rich markup.
+            told = Text.from_markup(str(getattr(ex, "message", ex))).plain
+            error = f"{self.log_file}: the judge cannot be asked ({one_line(told)})."
+            self.stopped_by = ClbenchError(f"{error} Name another one: --judge provider/model")
+        except KeyboardInterrupt as ex:
+            self.stopped_by = ex
+
+    def _options(self, log: EvalLog) -> dict[str, Any]:
+        """The options of the log's scorer; a path in them is not this user's."""
+        scorers = log.eval.scorers or []
+        found = next((s.options for s in scorers if s.name.endswith(RUBRIC_JUDGE)), None) or {}
+        prompt = found.get("judge_prompt", _PROMPTS[0])
+        if prompt not in _PROMPTS:
+            raise ClbenchError(
+                f"{self.log_file}: its judge was asked with a template of the user's own, "
+                f"judge_prompt={one_line(str(prompt))}, and a path out of a log is not opened. "
+                "Have the log judged with your copy: inspect score LOG --scorer "
+                "inspect_clbench/rubric_judge -S judge_prompt=FILE --action append"
+            )
+        return dict(found)
+
+    def _check_address(self, graders: list[ModelConfig]) -> None:
+        """Refuse to send the user's key where only the log says so."""
+        for one in graders:
+            if not one.base_url and not one.args:
+                continue
+            own = get_model(
+                one.model, memoize=False
+            ).api.base_url  # inspect-evals-lint: ignore[get_model_location] -- asks for its address, not for an answer
+            if one.args or one.base_url != own:
+                raise ClbenchError(
+                    f"{self.log_file}: the log names {_named(one)}, but your environment says "
+                    f"{own or 'nothing of an address'}. Your API key would be sent there. "
+                    "Name a judge of your own with --judge provider/model, or say --yes if "
+                    "you know that address and these arguments."
+                )
+
+
+def _described(
+    judge: str | None, graders: list[ModelConfig], options: dict[str, Any]
+) -> list[str]:
+    if judge:
+        lines = [f"Judge: {judge} (--judge)"]
+    else:
+        lines = [f"Judge, from the log: {_named(one)}" for one in graders]
+    lines = lines or [f"Judge: {DEFAULT_JUDGE}, the default; the log names none"]
+    told = ", ".join(f"{name}={value}" for name, value in options.items())
+    return [*lines, f"Options of the judge, from the log: {told}"] if told else lines
+
+
+def _named(judge: ModelConfig) -> str:
+    settings = judge.config.model_dump(exclude_none=True)
+    told = {"base_url": judge.base_url, **judge.args, **settings}
+    parts = [f"{name}={value}" for name, value in told.items() if value is not None]
+    return f"{judge.model} ({', '.join(parts)})" if parts else judge.model
 
 
 def _failed(sample: EvalSample) -> str | None:
@@ -62,30 +194,3 @@ def _failed(sample: EvalSample) -> str | None:
     scores = sample.scores or {}
     own = next((name for name in VERDICT_SCORERS if name in scores), None)
     return own if own and scores[own].reason == "grader_failed" else None
-
-
-def _judge_again(part: EvalLog, judge: str | None) -> Sequence[EvalSample]:
-    """The samples with a new score in the place of the failed one."""
-    scorers = part.eval.scorers or []
-    options = next((s.options for s in scorers if s.name.endswith(RUBRIC_JUDGE)), None)
-    done = score(
-        part,
-        rubric_judge(**(options or {})),
-        model_roles={GRADER: judge} if judge else None,
-        action="overwrite",
-        display=inspect_display(),
-    )
-    for old, new in zip(part.samples or [], done.samples or [], strict=True):
-        judged = (new.scores or {})[RUBRIC_JUDGE]
-        new.scores = {**(old.scores or {}), _failed(old) or RUBRIC_JUDGE: judged}
-    return done.samples or []
-
-
-def _write(log: EvalLog, location: str) -> None:
-    if "://" in location:
-        write_eval_log(log, location)
-        return
-    # A local log is replaced only by a complete one.
-    beside = Path(location).with_name(f".{Path(location).name}")
-    write_eval_log(log, str(beside))
-    beside.replace(location)

@@ -236,7 +236,7 @@ def test_the_commands_go_from_log_to_report(demo_log: str, tmp_path: Path) -> No
     shutil.copy(demo_log, tmp_path / "demo.eval")
     log = str(tmp_path / "demo.eval")
     code, out, err = clbench("check-judge", log, "--sheet", "10", sheet)
-    assert (code, err) == (0, "")
+    assert (code, err) == (0, f"Wrote {sheet}\n")
     assert "10 of 68 drawn" in out
     assert f"clbench check-judge --checked {sheet}" in out
     rows = read(Path(sheet))

@@ -79,7 +79,7 @@ def groups_of(spec: dict[str, Any]) -> tuple[str, ...]:
 def test_files_are_what_they_say(demo_log: str, tmp_path: Path, ending: str) -> None:
     output = tmp_path / f"rates.{ending}"
     done = clbench("plot", demo_log, "--output", str(output))
-    assert done == (0, "", "")
+    assert done == (0, "", f"Wrote {output}\n")
     content = output.read_bytes()
     match ending:
         case "png":

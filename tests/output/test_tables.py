@@ -160,7 +160,7 @@ def test_the_format_is_asked_for_or_read_off_the_name() -> None:
 
 
 def test_files_are_written_whole_or_not_at_all(tmp_path: Path) -> None:
-    path = tmp_path / "new" / "report.md"
+    path = tmp_path / "report.md"
     save([table()], str(path))
     assert path.read_text("utf-8") == render([table()], "markdown")
     broken = Table("T", ("A", "B"), ((Cell("only one"),),))

@@ -12,7 +12,7 @@ from typing import IO, Any
 from inspect_clbench.benchmarks import Benchmark
 from inspect_clbench.errors import ClbenchError
 from inspect_clbench.exchange.rows import grading, inference_row, json_line
-from inspect_clbench.files import replacing, write_text
+from inspect_clbench.files import make_folder, replacing, write_text
 from inspect_clbench.logs.files import Log, Paths
 from inspect_clbench.logs.samples import read_samples
 from inspect_clbench.logs.series import Series, load_series
@@ -71,11 +71,28 @@ def export(paths: Paths, to: str | Path, *, org: str = "") -> list[Exported]:
     series = load_series(paths)
     names = _names(series)
     stems = [folder / name if len(series) == 1 else folder / name / name for name in names]
+    for path in dict.fromkeys((folder, *(stem.parent for stem in stems))):
+        make_folder(path)
+    for one, stem in zip(series, stems, strict=True):
+        _check_board(stem.parent / LEADERBOARD, one.model)
+    written = _write_rows(series, stems)
+    return [_exported(*one, org) for one in zip(series, stems, written, strict=True)]
+
+
+def _check_board(path: Path, model: str) -> None:
+    """Refuse a folder that holds another model's files."""
+    if not path.exists():
+        return
     try:
-        written = _write_rows(series, stems)
-        return [_exported(*one, org) for one in zip(series, stems, written, strict=True)]
-    except OSError as ex:
-        raise ClbenchError(f"{folder}: cannot be written ({ex}).") from None
+        theirs = json.loads(path.read_bytes())["model"]
+    except (OSError, ValueError, TypeError, KeyError):
+        raise ClbenchError(
+            f"{path}: not a leaderboard's object. Remove it, or name another folder."
+        ) from None
+    if theirs != model:
+        raise ClbenchError(
+            f"{path}: is of the model {theirs}, not of {model}. Name another folder."
+        )
 
 
 def _write_rows(series: Sequence[Series], stems: Sequence[Path]) -> list[_Files]:

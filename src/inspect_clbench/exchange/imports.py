@@ -20,6 +20,7 @@ from inspect_clbench.data.rows import answered_task, validated_rows
 from inspect_clbench.data.sources import model_name_of, read_file_rows
 from inspect_clbench.errors import ClbenchError
 from inspect_clbench.exchange.rows import Grade, GradedRow, file_benchmark, score_of
+from inspect_clbench.files import make_folder
 from inspect_clbench.judge.prompt import numbered_rubrics
 from inspect_clbench.logs.files import readable
 from inspect_clbench.metrics.agreement import judge_agreement
@@ -64,6 +65,8 @@ def import_graded(
     """
     if not files:
         raise ClbenchError("No file was given. Name the graded files, one per run.")
+    if "://" not in log_dir:
+        make_folder(log_dir)
     name = model or model_name_of(files)
     graded = clbench_graded(list(files), name, judge)
     try:

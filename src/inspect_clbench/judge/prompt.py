@@ -188,8 +188,10 @@ def _upstream_source() -> bytes:
             return content
     content = _download()
     # A cache folder that cannot be written to only costs another download.
-    with suppress(OSError), replacing(cached) as file:
-        file.write(content)
+    with suppress(OSError, ClbenchError):
+        cached.parent.mkdir(parents=True, exist_ok=True)
+        with replacing(cached) as file:
+            file.write(content)
     return content
 
 

@@ -12,7 +12,7 @@ from typing import Any, get_args
 
 from inspect_clbench.choices import Format
 from inspect_clbench.errors import ClbenchError
-from inspect_clbench.files import write_text
+from inspect_clbench.files import check_target
 from inspect_clbench.output.html import html_page, html_table
 from inspect_clbench.output.tables import Note, Table
 from inspect_clbench.output.terminal import terminal_table
@@ -60,16 +60,13 @@ def render_tables(
             return html_page(title, "\n".join(map(html_table, pages)))
 
 
-def write_output(output: str, text: str) -> None:
-    """Write a file, whole or not at all."""
-    try:
-        write_text(output, text)
-    except OSError as ex:
-        raise ClbenchError(f"{output}: cannot be written ({ex.strerror}).") from None
-
-
 def format_for(output: str | None, format: str | None) -> Format:
-    """The format that a user asked for, outright or with the ending of a file's name."""
+    """The format that a user asked for, outright or with the ending of a file's name.
+
+    A file that could not be written is refused here, before anything is computed for it.
+    """
+    if output is not None:
+        check_target(output)
     if format is not None:
         known = next((known for known in FORMATS if known == format), None)
         if known is None:

@@ -8,7 +8,7 @@ from textwrap import wrap
 from typing import Any
 
 from inspect_clbench.errors import ClbenchError
-from inspect_clbench.files import replacing
+from inspect_clbench.files import check_target, replacing
 from inspect_clbench.output.html import escaped, html_page
 from inspect_clbench.output.theme import DARK, FONT, INK, LINE, PAPER, SOFT, dark_css
 
@@ -94,6 +94,7 @@ def save_picture(picture: Picture, output: str) -> None:
 
 def picture_ending(output: str) -> str:
     """The ending of a picture's file, if it is one that can be written."""
+    check_target(output)
     ending = PurePath(output).suffix.lower()
     if ending not in PICTURE_ENDINGS:
         raise ClbenchError(

@@ -12,10 +12,11 @@ from inspect_clbench.analysis.plan import Plan
 from inspect_clbench.analysis.report import Report
 from inspect_clbench.analysis.tasks import NearMisses
 from inspect_clbench.choices import Format
+from inspect_clbench.files import write_text
 from inspect_clbench.output.agreement import agreement_tables
 from inspect_clbench.output.compare import comparison_tables
 from inspect_clbench.output.costs import cost_tables
-from inspect_clbench.output.formats import format_for, render_tables, write_output
+from inspect_clbench.output.formats import format_for, render_tables
 from inspect_clbench.output.plan import plan_tables
 from inspect_clbench.output.report import error_tables, report_tables
 from inspect_clbench.output.tables import Table
@@ -82,4 +83,4 @@ def save(
         format: One of the formats of `render`.
         options: Those of `tables_of`.
     """
-    write_output(output, render(result, format_for(output, format), **options))
+    write_text(output, render(result, format_for(output, format), **options))
