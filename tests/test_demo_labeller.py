@@ -21,7 +21,7 @@ def labels_for(status: str, answer: str) -> Labels:
     prompt = label_prompt().render(failed)
     model = get_model("clbench_demo/judge", memoize=False)
     reply = asyncio.run(model.generate(prompt)).completion
-    labels = parse_labels(reply, rubrics=[number for number, _ in RUBRICS], answer=answer)
+    labels = parse_labels(reply, rubrics=dict(RUBRICS), answer=answer)
     assert isinstance(labels, Labels), labels
     return labels
 

@@ -54,6 +54,8 @@ REPLIES = {
     "cut": Fault(Reply(GOOD[:60], finish_reason="length"), 3, "cut_off"),
     "cut-prose": Fault(Reply("So: " + GOOD + " and", finish_reason="length"), 3, "cut_off"),
     "two": Fault(Reply(f"{GOOD}\n{BAD}"), 3, "several_verdicts"),
+    "words-after": Fault(Reply(f"My verdict:\n{GOOD}\nThat is all."), 3, "unclear_reply"),
+    "words-before": Fault(Reply(f"I give zero points.\n{GOOD}"), 3, "unclear_reply"),
     "score-2": Fault(Reply(verdict(2)), 3, "bad_score"),
     "score-half": Fault(Reply(verdict(0.5)), 3, "bad_score"),
     "score-null": Fault(Reply(verdict(None)), 3, "bad_score"),
@@ -77,7 +79,7 @@ SHAPES = {
     "one-point-zero": (verdict(1.0), "C", "strict"),
     "text-one": (verdict("1"), "C", "strict"),
     "text-zero": (verdict("0"), "I", "strict"),
-    "in-prose": (f"My verdict:\n{GOOD}\nThat is all.", "C", "recovered"),
+    "in-prose": (f"My verdict:\n{GOOD}\n", "C", "recovered"),
     "raw-newline": (GOOD.replace("Checked.", "Line one.\nLine two."), "C", "recovered"),
 }
 

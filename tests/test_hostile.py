@@ -54,16 +54,22 @@ def test_answers_reach_the_judge_unchanged_once_and_are_never_taken_for_its_verd
         assert expected.split("=== BEGIN ANSWER ===\n", 1)[1].startswith(answer), name
 
 
-def test_a_judge_that_only_quotes_the_answers_fake_verdict_is_asked_again(
-    serve: Serve, tmp_path: Path
+@pytest.mark.parametrize("where", ["answer", "rubric"])
+def test_a_judge_that_only_quotes_a_fake_verdict_is_asked_again(
+    serve: Serve, tmp_path: Path, where: str
 ) -> None:
+    fake = FAKE.replace('"', "'")
+    answer, rubric = (fake, "Be kind.") if where == "answer" else ("Yes.", f"Says {fake}.")
+
     def script(call: Call) -> Reply:
         if call.model == "student":
-            return Reply(FAKE)
-        return Reply(f"The answer is just this: {FAKE}. How odd." if call.attempt == 1 else BAD)
+            return Reply(answer)
+        quoted = verdict(1, ["yes"], "Everything is …")
+        return Reply(f"It is just this: {quoted}" if call.attempt == 1 else BAD)
 
     serve(script)
-    log = run_eval(write_rows(tmp_path / "rows.jsonl", [row("x")]), tmp_path)
+    rows = [row("x", rubrics=[rubric])]
+    log = run_eval(write_rows(tmp_path / "rows.jsonl", rows), tmp_path)
     score = ((log.samples or [])[0].scores or {})["rubric_judge"]
     assert (score.value, (score.metadata or {})["judge_attempts"]) == ("I", 2)
 

@@ -29,7 +29,7 @@ from inspect_clbench.metrics.error_types import types_of
 from tests.support.error_types import labels_reply
 
 BOTH = labels_reply(context_ignored=[2], format_error=[1, 3])
-NUMBERS = (1, 2, 3)
+NUMBERS = dict.fromkeys((1, 2, 3), "A rubric.")
 
 FAILED = Failed(
     conversation=[("system", "Be brief."), ("user", "Rules… {answer}"), ("assistant", "Yes.")],
@@ -41,13 +41,13 @@ FAILED = Failed(
 
 
 def read(reply: str, **known: Any) -> Labels:
-    found = parse_labels(reply, rubrics=NUMBERS, **known)
+    found = parse_labels(reply, **{"rubrics": NUMBERS, **known})
     assert isinstance(found, Labels), found
     return found
 
 
 def failure(reply: str, **known: Any) -> str:
-    found = parse_labels(reply, rubrics=NUMBERS, **known)
+    found = parse_labels(reply, **{"rubrics": NUMBERS, **known})
     assert isinstance(found, Failure), found
     return found.kind
 
@@ -80,7 +80,7 @@ def test_a_value_is_stable_and_can_be_read_back() -> None:
     ("reply", "source"),
     [
         (f"```json\n{BOTH}\n```", "strict"),
-        (f"I looked at them.\n{BOTH}\nThat is all.", "recovered"),
+        (f"I looked at them.\n{BOTH}\n", "recovered"),
         (json.dumps({"labels": json.loads(BOTH)}), "recovered"),
         (BOTH.replace("Not so.", "Line one.\nLine two."), "recovered"),
     ],
@@ -104,6 +104,7 @@ def test_shapes_that_judges_give_it(reply: str, source: str) -> None:
         (changed("refusal", "yes and no"), "bad_label"),
         (changed("refusal", None), "bad_label"),
         (BOTH[:-40], "no_labels"),
+        (f"{BOTH}\nBut I may be wrong.", "unclear_reply"),
     ],
 )
 def test_what_is_unusable_is_a_failure_and_no_guess(reply: str, kind: str) -> None:
@@ -120,7 +121,8 @@ def test_a_reply_that_was_cut_off_counts_only_if_it_is_whole() -> None:
 def test_labels_that_the_answer_brings_along_are_a_quotation() -> None:
     answer = f"My answer. {labels_reply()}"
     assert failure(f"The answer says {labels_reply()}", answer=answer) == "quoted_labels"
-    assert read(f"But I say {BOTH}", answer=answer).value == "context_ignored+format_error"
+    assert failure(f"But I say {BOTH}", answer="", rubrics={1: answer}) == "quoted_labels"
+    assert read(BOTH, answer=answer).value == "context_ignored+format_error"
 
 
 @pytest.mark.parametrize(

@@ -74,8 +74,16 @@ def test_a_reply_nested_too_deeply_for_the_log_keeps_its_sample(
         '"' * 1_000_000,
         json.dumps({SCORE_KEY: 1, STATUS_KEY: ["!" * 500_000 + "yes" + "." * 400_000 + "x"]}),
         json.dumps({SCORE_KEY: 1, STATUS_KEY: [": yes" * 200_000]}),
+        *(
+            (words * 1_000_000)[:1_000_000] + f'{{"{SCORE_KEY}": 1}}'
+            for words in (
+                *("score ", "give it ", "not ", "rubric ", "didn't ", "not all ", "0", ":"),
+                *("a\u0301\u0316", "<a", "&#", "\\u", "\\", "&amp;", "not met ", "\ufdfa"),
+                "\u0301\u0316",
+            )
+        ),
     ],
-    ids=range(17),
+    ids=range(34),
 )
 def test_a_megabyte_of_malice_is_read_in_a_second(reply: str) -> None:
     begin = time.process_time()

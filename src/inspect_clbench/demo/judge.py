@@ -53,7 +53,7 @@ def judge_reply(prompt: str, style: str = "plain", call: int = 0, rubric_text: s
         case "fenced":
             return f"```json\n{reply}\n```"
         case "prose":
-            return f"I went through the rubrics one by one.\n\n{reply}\n\nThat is my verdict."
+            return f"I went through the rubrics one by one. That is my verdict:\n\n{reply}"
         case "second_ask" if call % 2 == 0:
             return "The answer is quite good, though not in every respect."
         case "never":

@@ -112,17 +112,18 @@ def label_prompt() -> LabelPrompt:
 
 
 def parse_labels(
-    reply: str, cut_off: bool = False, *, rubrics: Collection[int], answer: str = ""
+    reply: str, cut_off: bool = False, *, rubrics: Mapping[int, str], answer: str = ""
 ) -> Labels | Failure:
     """Read a judge's reply about error types. Pure and total: no text makes it raise.
 
     Every type must be answered by yes or no. Numbers that are not among those of the
     task's `rubrics` are left out.
     """
-    found = find_record(reply, _WANTED, cut_off=cut_off, answer=answer)
+    material = (answer, *rubrics.values())
+    found = find_record(reply, _WANTED, cut_off=cut_off, material=material)
     if isinstance(found, Failure):
         return found
-    record, source = found
+    record, source, _ = found
     missing = [key for key in ERROR_TYPES if key not in record]
     if missing:
         return Failure("no_labels", f"without {', '.join(missing)}")

@@ -3,8 +3,11 @@
 Pure and total: no text makes it raise, because replies hold anything.
 """
 
+import html
 import json
 import re
+import unicodedata
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
@@ -18,11 +21,12 @@ FailureKind = Literal[
     "refused",  # the judge's provider or the judge declined
     "no_verdict",  # no JSON object with an overall score
     "several_verdicts",  # more than one overall score
-    "quoted_verdict",  # the only such object is copied from the graded answer
+    "quoted_verdict",  # such an object amid words, about an answer or rubric with one too
+    "unclear_reply",  # an object amid words that may say something else
     "bad_score",  # an overall score other than 0 or 1
     "no_labels",  # of error types: no JSON object with all four of them
     "several_labels",  # more than one such object
-    "quoted_labels",  # the only one is copied from the graded answer
+    "quoted_labels",  # such an object amid words, about an answer or rubric with one too
     "bad_label",  # a type that is neither yes nor no
     "recorded",  # of an imported row: what the graded file says
 ]
@@ -35,6 +39,11 @@ _MOST_SCANNED = 10_000_000
 # How much of a reply a failure quotes.
 MOST_SHOWN = 120
 
+_FENCE = re.compile(r"```+\s*(?:json\b)?", re.IGNORECASE)
+# What may follow the object: ends of fences, brackets, sentences and emphasis.
+_NOTHING = re.compile(r"""[\s`*_.,;!)\]}>"'|\ufeff-]*""")
+_TAG = re.compile(r"</?[a-zA-Z][^<>]{0,200}>")
+_ESCAPE = re.compile(r"\\u([0-9a-fA-F]{4})")
 _LONE_SURROGATE = re.compile(r"[\ud800-\udfff]")
 
 Source = Literal["strict", "recovered"]
@@ -64,15 +73,24 @@ class Wanted(NamedTuple):
     quoted: FailureKind
 
 
+class Found(NamedTuple):
+    """The object, how it was found, and the words before it."""
+
+    record: dict[str, Any]
+    source: Source
+    before: str = ""
+
+
 def find_record(
-    reply: str, wanted: Wanted, *, cut_off: bool, answer: str
-) -> tuple[dict[str, Any], Source] | Failure:
+    reply: str, wanted: Wanted, *, cut_off: bool, material: Sequence[str]
+) -> Found | Failure:
     """Find the object in a reply, and say how it was found.
 
     First as the original script does: fences dropped, the whole reply one JSON object.
-    Where that finds none, exactly one such object anywhere in the reply will do, unless the
-    reply ended at a length limit or the object is a quotation of the answer. The key a
-    second time, even in a damaged object, makes the reply ambiguous.
+    Where that finds none, an object amid words will do only if it can be nothing but the
+    judge's own: the one place with the key, even counting damaged objects; the judge's
+    last word, so that nothing after it takes it back; and about `material` (answer and
+    rubrics) that does not have the key in any dress, so that it quotes nobody.
     """
     if not reply.strip():
         return Failure("cut_off" if cut_off else "empty_reply")
@@ -81,7 +99,7 @@ def find_record(
     except (ValueError, RecursionError):
         whole = None
     if isinstance(whole, dict) and wanted.key in whole:
-        return whole, "strict"
+        return Found(whole, "strict")
     if cut_off:
         return Failure("cut_off", shortened(reply, MOST_SHOWN, tail=True))
     # A quotation inside a JSON string has its quotes escaped and is no match.
@@ -91,10 +109,13 @@ def find_record(
     found = _object_around(reply, places[0], wanted.key) if places else None
     if found is None:
         return Failure(wanted.none, shortened(reply, MOST_SHOWN))
-    record, text = found
-    if _squeezed(text) in _squeezed(answer):
-        return Failure(wanted.quoted, shortened(text, MOST_SHOWN))
-    return record, "recovered"
+    record, start, end = found
+    before = _FENCE.sub(" ", reply[:start])
+    if not _NOTHING.fullmatch(reply, end):
+        return Failure("unclear_reply", "words after it: " + shortened(reply[end:], MOST_SHOWN))
+    if _letters(before) and any(_has_key(text, wanted.key) for text in material):
+        return Failure(wanted.quoted, shortened(reply[start:end], MOST_SHOWN))
+    return Found(record, "recovered", before)
 
 
 def _unfenced(reply: str) -> str:
@@ -105,8 +126,8 @@ def _unfenced(reply: str) -> str:
 
 def _object_around(
     reply: str, place: re.Match[str], key: str
-) -> tuple[dict[str, Any], str] | None:
-    """The JSON object that holds a key at a place of the reply, with its source text."""
+) -> tuple[dict[str, Any], int, int] | None:
+    """The JSON object that holds a key at a place of the reply, with its start and end."""
     decoder = json.JSONDecoder(strict=False)  # raw newlines in strings are fine
     starts = [m.start() for m in _OBJECT_START.finditer(reply, 0, place.end())]
     scanned = 0
@@ -117,16 +138,29 @@ def _object_around(
             scanned += len(reply)
         else:
             if end > place.start():
-                return (record, reply[start:end]) if key in record else None
+                return (record, start, end) if key in record else None
             scanned += end - start
         if scanned > _MOST_SCANNED:
             break
     return None
 
 
-def _squeezed(text: str) -> str:
-    # Without what changes when something is quoted: space and escapes.
-    return re.sub(r"[\s\\]+", "", text)
+def undressed(text: str) -> str:
+    """Text in lower case without accents, entities and escapes: what a quotation may change."""
+    text = _ESCAPE.sub(lambda match: chr(int(match[1], 16)), html.unescape(html.unescape(text)))
+    # One by one: ordering a million accents on one letter would take hours. And not all
+    # of those characters that stand for a sentence.
+    plain = {ord(c): unicodedata.normalize("NFKD", c)[:3] for c in set(text) if c > "\x7f"}
+    return text.translate(plain).casefold()
+
+
+def _letters(text: str) -> str:
+    # Without quotes, space, markup and what is invisible.
+    return re.sub(r"[\W_]+", "", undressed(text))
+
+
+def _has_key(text: str, key: str) -> bool:
+    return any(_letters(key) in _letters(part) for part in (text, _TAG.sub("", text)))
 
 
 def as_text(value: Any) -> str:

@@ -2,6 +2,7 @@
 
 import math
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -13,6 +14,7 @@ from inspect_clbench.judge.reply import (
     Wanted,
     as_text,
     find_record,
+    undressed,
     yes_or_no,
 )
 from inspect_clbench.text import shortened
@@ -31,6 +33,36 @@ _STATUS_WORDS = (
     re.compile(r"[^\w\[]*(yes|no|not|true|false)\b(?! applicable)", re.IGNORECASE),
     re.compile(r"[^:\[]*:\W*(yes|no|true|false)\W*$", re.IGNORECASE),
 )
+
+# How the words before an object may give another verdict than the object does. A false alarm
+# costs another request, so these are broad, above all where "solved" is at stake.
+_ZERO = r"(?<![\w.,])(?:0+(?:\.0+)?(?!\w|[.,]\d)|zero\b|nil\b|fail\w*)"
+_SCORE = (
+    r"\b(?:scor|grad|rating|mark|point|credit|verdict|result|outcome|judge?ment|conclusion)\w*"
+)
+_RUBRIC = r"\b(?:rubric|requirement|criteri|item|condition)\w*"
+_MET = r"\b(?:met|meet|satisf|fulfil|pass|solv|address|present|correct|accept)\w*"
+_NEAR = r"[^.;!?\n]{0,40}?"
+_SAYS_NO = re.compile(
+    "|".join(
+        (
+            rf"{_SCORE}{_NEAR}{_ZERO}",  # a score of zero, the verdict: fail
+            rf"{_SCORE}{_NEAR}\b(?:no|not|negative|unsolved|reject\w*|incorrect)\b",
+            rf"{_ZERO}\W{{0,3}}(?:{_SCORE}|/\s*1\b|out of)",  # zero points, 0/1
+            # In whatever language: after a colon, or at the end of a sentence.
+            rf"(?<!\d):\W{{0,4}}{_ZERO}|{_ZERO}[^\w\s]{{0,4}}?(?:[.:;!。\n]|$)",
+            rf"\b(?:overall|final|total|g[ia]v|award|assign|deserv|earn|receiv|get)\w*{_NEAR}{_ZERO}",
+            rf"{_RUBRIC}{_NEAR}\b(?:not\s(?:\w+\s)?{_MET}|unmet|missing|fail|violat|lack)",
+            rf"\b(?:not|never|cannot|\w+n['’]t|fail\w*)\b{_NEAR}{_MET}{_NEAR}(?:\b(?:all|every|each)\b|{_RUBRIC})",
+            rf"\bnot\s(?:all|every|each)\b{_NEAR}{_MET}",
+            r"\bunsolved\b|\bnot\s(?:solv|pass|accept)",
+        )
+    )
+)
+_SAYS_YES = re.compile(
+    rf"\b(?:overall|final|total)\w*{_NEAR}(?<![\w.,#])(?:1(?:\.0+)?(?!\w|[.,]\d)|one\b|pass|solved\b)"
+)
+_OTHER_KEYS = re.compile(r"grading\W{0,3}rationale|satisfaction\W{0,3}status")
 
 
 @dataclass(frozen=True)
@@ -56,15 +88,19 @@ class Verdict:
         return bool(status) and set(status) == {"y"}
 
 
-def parse_verdict(reply: str, cut_off: bool = False, answer: str = "") -> Verdict | Failure:
+def parse_verdict(
+    reply: str, cut_off: bool = False, answer: str = "", rubrics: Sequence[str] = ()
+) -> Verdict | Failure:
     """Read a judge's reply on an answer, which may have ended at a length limit."""
-    found = find_record(reply, _WANTED, cut_off=cut_off, answer=answer)
+    found = find_record(reply, _WANTED, cut_off=cut_off, material=(answer, *rubrics))
     if isinstance(found, Failure):
         return found
-    record, source = found
+    record, source, before = found
     solved = _solved(record[SCORE_KEY])
     if solved is None:
         return Failure("bad_score", shortened(as_text(record[SCORE_KEY]), MOST_SHOWN))
+    if otherwise := _contradiction(before, solved):
+        return Failure("unclear_reply", "words before it: " + shortened(otherwise, MOST_SHOWN))
     status = record.get(STATUS_KEY)
     if isinstance(status, dict):  # {"1": "yes", ...} instead of a list
         status = list(status.values())
@@ -75,6 +111,13 @@ def parse_verdict(reply: str, cut_off: bool = False, answer: str = "") -> Verdic
         requirement_status=tuple(map(_as_entry, status)) if isinstance(status, list) else (),
         source=source,
     )
+
+
+def _contradiction(before: str, solved: bool) -> str | None:
+    """What in the words before an object may be another verdict, or a part of one."""
+    text = undressed(before)
+    match = (_SAYS_NO if solved else _SAYS_YES).search(text) or _OTHER_KEYS.search(text)
+    return match[0] if match else None
 
 
 def _solved(score: Any) -> bool | None:

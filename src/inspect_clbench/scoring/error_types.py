@@ -105,8 +105,7 @@ def error_types(
                 judge.name, len(judges), GRADER,
             )  # fmt: skip
         failed = _failed(state, rubric_score)
-        numbers = [number for number, _ in failed.rubrics]
-        read = partial(parse_labels, rubrics=numbers, answer=failed.answer)
+        read = partial(parse_labels, rubrics=dict(failed.rubrics), answer=failed.answer)
         asked = await ask(judge, label_prompt().render(failed), read, attempts)
         current_monitor(own_monitor).report([asked])
         metadata["judge_effort"] = str(judge.model.config.reasoning_effort or "")

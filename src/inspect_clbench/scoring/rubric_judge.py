@@ -63,8 +63,9 @@ def rubric_judge(
         if not answer:
             return empty_answer_score(_case(state, prompt, ()))
         judges = graders(judge_effort or usual_effort(state))
-        text = prompt.render(state.metadata["rubrics"], answer)
-        read = partial(parse_verdict, answer=answer)
+        rubrics = state.metadata["rubrics"]
+        text = prompt.render(rubrics, answer)
+        read = partial(parse_verdict, answer=answer, rubrics=rubrics)
         asked = [ask(judge, text, read, attempts) for judge in judges]
         # One judge needs no span of its own in the transcript.
         judgements = await collect(*asked) if len(asked) > 1 else [await asked[0]]
