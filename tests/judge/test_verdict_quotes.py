@@ -4,6 +4,7 @@ import html
 import json
 import random
 import time
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -177,7 +178,7 @@ SCORES = ["0", "1", "0.0", "1.0", "true", "false", "null", "NaN", "-Infinity", "
           "9" * 5_000, "[1]", '{"a": 1}', "01", "1,", "１", "[" * 3_000, '"\\ud800"', "\x00"]  # fmt: skip
 RATIONALES = ["All met.", "é\u2028", PLAIN, "x" * 3_000]
 STATUSES = ['["yes"]', "[]", "null", '{"1": "no"}', "[" * 50 + "]" * 50]
-DRESSES = [
+DRESSES: list[Callable[[str], str]] = [
     lambda text: text,
     lambda text: text.replace('"', "'"),
     lambda text: text.replace('"', "“"),
