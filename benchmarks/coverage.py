@@ -22,6 +22,7 @@ from pathlib import Path
 
 import numpy as np
 
+from inspect_clbench.analysis.noise import COMPONENTS, variance_components
 from inspect_clbench.analysis.statistics import Design, Rate, rate_of
 from inspect_clbench.data.selection import draw_contexts
 from inspect_clbench.metrics.solving import Trial
@@ -200,8 +201,49 @@ def intervals(contexts: Sequence[Context], times: int) -> list[str]:
     return outside
 
 
+def noise(contexts: Sequence[Context], times: int) -> list[str]:
+    """Variance components that are known: are their estimates right on average?"""
+    rate, of_contexts, of_tasks, wrong, runs = 0.25, 0.25, 0.3, 0.05, 3
+    left = rate * (1 - rate) * (1 - 2 * wrong) ** 2  # a judge that errs blurs the rest
+    truth = {
+        "context": left * of_contexts,
+        "task": left * (1 - of_contexts) * of_tasks,
+        "run": left * (1 - of_contexts) * (1 - of_tasks),
+        "judge": wrong * (1 - wrong),
+    }
+    rng = np.random.default_rng(SEED)
+    found = []
+    for _ in range(max(times // 10, 2)):
+        chances = _beta(rng, np.full(len(contexts), rate), of_contexts)
+        values = []
+        for context, chance in zip(contexts, chances, strict=True):
+            tasks = _beta(rng, np.full(context.tasks, chance), of_tasks)
+            solved = rng.random((context.tasks, runs)) < tasks[:, None]
+            verdicts = solved[:, :, None] ^ (rng.random((context.tasks, runs, 2)) < wrong)
+            values.append(verdicts.astype(float).tolist())
+        found.append(variance_components(values))
+    print(
+        f"Variance components of verdicts, {len(found)} simulations of {runs} runs, judged twice"
+    )
+    print(f"{'':12}{'true':>9}{'estimated':>11}{'off by standard errors':>25}")
+    outside = []
+    for part in COMPONENTS:
+        values_of = np.array([one[part] for one in found], dtype=float)
+        off = (values_of.mean() - truth[part]) / (values_of.std(ddof=1) / len(found) ** 0.5)
+        print(f"{part:12}{truth[part]:9.4f}{values_of.mean():11.4f}{off:25.1f}")
+        if abs(off) > 4:
+            outside.append(f"variance component {part}: off by {off:.1f} standard errors")
+    return outside
+
+
+def _beta(rng: np.random.Generator, means: np.ndarray, alike: float) -> np.ndarray:
+    odds = (1 - alike) / alike
+    means = np.clip(means, 1e-9, 1 - 1e-9)
+    return rng.beta(means * odds, (1 - means) * odds)
+
+
 Part = Callable[[Sequence[Context], int], list[str]]
-PARTS: dict[str, Part] = {"intervals": intervals, "few": few_contexts}
+PARTS: dict[str, Part] = {"intervals": intervals, "few": few_contexts, "noise": noise}
 
 
 def main() -> None:
@@ -216,7 +258,7 @@ def main() -> None:
     for name in options.part or PARTS:
         print()
         outside += PARTS[name](contexts, options.simulations)
-    print(f"\n{len(outside)} figures below {LEAST}", *outside, sep="\n  ")
+    print(f"\n{len(outside)} figures below {LEAST} or off", *outside, sep="\n  ")
     print(f"{time.perf_counter() - start:.0f} s", file=sys.stderr)
 
 

@@ -173,6 +173,12 @@ def report_command(
     thresholds: Annotated[
         bool, _option("Pass rates at 60 to 100 % of the rubrics.", "--thresholds")
     ] = False,
+    consistency: Annotated[
+        bool, _option("Solved in at least one, in every one of k runs.", "--consistency")
+    ] = False,
+    noise: Annotated[
+        bool, _option("Variance between contexts, tasks, runs and verdicts.", "--noise")
+    ] = False,
     published: Published = False,
     leaderboard: Annotated[
         bool, _option("Add the rows of the leaderboard.", "--leaderboard")
@@ -194,6 +200,8 @@ def report_command(
     options: dict[str, Any] = {
         "by": by or (),
         "thresholds": thresholds,
+        "consistency": consistency,
+        "noise": noise,
         "published": published,
         "leaderboard": leaderboard,
         "ci": ci,

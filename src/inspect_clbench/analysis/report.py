@@ -12,6 +12,7 @@ from typing import Any, Literal, cast
 
 from inspect_clbench.analysis.frames import Result
 from inspect_clbench.analysis.groups import TokenRule, grouping
+from inspect_clbench.analysis.noise import NoiseTable, noise_table
 from inspect_clbench.analysis.published import Block, Published, published_table
 from inspect_clbench.analysis.statistics import Rate, design_of, rate_of
 from inspect_clbench.choices import By, ErrorsBy
@@ -19,9 +20,9 @@ from inspect_clbench.errors import ClbenchError
 from inspect_clbench.logs.answers import Answer
 from inspect_clbench.logs.files import Paths
 from inspect_clbench.logs.series import Series, as_series, differences, series_names, trials_of
-from inspect_clbench.metrics.solving import mean_rate, rubric_share, run_rates
+from inspect_clbench.metrics.solving import Trial, mean_rate, rubric_share, run_rates
 
-Kind = By | Literal["main", "thresholds", "error_types"]
+Kind = By | Literal["main", "thresholds", "consistency", "error_types"]
 
 OVERALL = "Overall"
 RUBRICS_MET = "Rubrics met"
@@ -51,6 +52,9 @@ class RateRow:
 
     incomplete: tuple[str, ...] = ()
     is_estimate: bool = False
+    measure: str = ""
+    """What is measured instead of the solving rate: `pass@2` and the like."""
+
     published: Published | None = None
     note: str = ""
 
@@ -84,6 +88,7 @@ class RateTable(Result):
                     "table": str(self.kind),
                     "model": row.model,
                     "name": row.name,
+                    "measure": row.measure,
                     "group": group,
                     **(rate or Rate(math.nan)).as_row(),
                     "published": row.published is not None,
@@ -97,9 +102,10 @@ class Report(Result):
     """The tables that were asked for."""
 
     tables: tuple[RateTable, ...]
+    noise: NoiseTable | None = None
 
     def records(self) -> Iterator[dict[str, Any]]:
-        for table in self.tables:
+        for table in (*self.tables, *([self.noise] if self.noise else ())):
             yield from table.records()
 
 
@@ -108,6 +114,8 @@ def report(
     *,
     by: str | Sequence[str] = (),
     thresholds: bool = False,
+    consistency: bool = False,
+    noise: bool = False,
     published: bool = False,
     leaderboard: bool = False,
     ci: bool = False,
@@ -121,6 +129,9 @@ def report(
         paths: Log files, folders or URLs, or series that are read already.
         by: A table by `sub_category`, `length`, `turns` or `rubric_count`, or several.
         thresholds: A table of the pass rates at 60 to 100 % of the rubrics met.
+        consistency: A table of the tasks solved in at least one, and in every one, of k runs
+            (pass@k and pass^k), with intervals.
+        noise: A table of the variance between contexts, tasks, runs and verdicts.
         published: Add the rows that the benchmark's authors published.
         leaderboard: Add the rows of the benchmark's leaderboard, to the main table.
         ci: Add 95 % intervals, clustered on contexts.
@@ -133,10 +144,12 @@ def report(
     ]
     if thresholds:
         tables.append(threshold_table(series, published=published, ci=ci))
-    if not tables or leaderboard:
+    if consistency:
+        tables.append(consistency_table(series))
+    if not (tables or noise) or leaderboard:
         main = main_table(series, published=published, leaderboard=leaderboard, ci=ci)
         tables.insert(0, main)
-    return Report(tuple(tables))
+    return Report(tuple(tables), noise_table(series, series_names(series)) if noise else None)
 
 
 def known_groups(by: str | Sequence[str], known: type[By] | type[ErrorsBy] = By) -> list[By]:
@@ -224,6 +237,50 @@ def threshold_table(
         sources=published_tables(series, thresholds=published),
         ci=ci,
     )
+
+
+def consistency_table(series: Sequence[Series]) -> RateTable:
+    """pass@k and pass^k for each k up to the runs, overall and by category.
+
+    Both are means over tasks of unbiased estimates from all runs of a task. A task with
+    fewer than k scored answers is left out.
+    """
+    groups = (OVERALL, *grouping(By.CATEGORY, series[0].benchmark).names)
+    table = build_rate_table("consistency", series, groups, lambda one, group: None, ci=True)
+    pairs = zip(series, table.rows, strict=True)
+    rows = [row for one, base in pairs for row in _consistency_rows(one, base)]
+    return replace(table, rows=tuple(rows))
+
+
+def _consistency_rows(series: Series, base: RateRow) -> Iterator[RateRow]:
+    by_task = divide(series.scored, lambda answer: answer.task_id).values()
+    for k in range(1, series.runs + 1):
+        usable = [answers for answers in by_task if len(answers) >= k]
+        design = design_of((answers[0] for answers in usable), series.draw)
+        # Once is once: for k = 1 both are the solving rate.
+        for measure, chance in (("pass@", at_least_one), ("pass^", every_one))[:k]:
+            trials: defaultdict[str, list[Trial]] = defaultdict(list)
+            for answers in usable:
+                first, solved = answers[0], sum(answer.solved for answer in answers)
+                value = chance(len(answers), solved, k)
+                for group in (OVERALL, first.category):
+                    trials[group].append(Trial(1, first.context_id, value, first.weight))
+            yield replace(
+                base,
+                measure=f"{measure}{k}",
+                rates={group: rate_of(trials[group], True, design) for group in base.rates},
+                counts={**base.counts, "k": k, "tasks": len(usable)},
+            )
+
+
+def at_least_one(runs: int, solved: int, k: int) -> float:
+    """pass@k: the chance that k different runs of a task have a solved one among them."""
+    return 1 - math.comb(runs - solved, k) / math.comb(runs, k)
+
+
+def every_one(runs: int, solved: int, k: int) -> float:
+    """pass^k: the chance that k different runs of a task are all solved."""
+    return math.comb(solved, k) / math.comb(runs, k)
 
 
 def build_rate_table(

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from inspect_clbench.analysis.noise import NoiseRow, NoiseTable
 from inspect_clbench.analysis.report import RateTable, with_known_rubrics
 from inspect_clbench.analysis.statistics import FEW_CONTEXTS
 from inspect_clbench.logs.series import Series, series_names
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from inspect_clbench.analysis.errors import ErrorReport
 
 _MANY_FAILURES = 0.02
+# What twice the runs must take off the standard error to be worth their price.
+_WORTH_IT = 0.05
 
 # Settings of the model under test that can change its answers.
 _SETTINGS = (
@@ -141,10 +144,44 @@ def _remarks(numbers: RateTable) -> list[Note | str]:
     notes: list[Note | str] = []
     if numbers.kind == "thresholds":
         notes += threshold_notes(numbers.series)
+    elif numbers.kind == "consistency":
+        notes.append(
+            "Means over tasks. Solved in at least one of k runs is pass@k, in every one pass^k, "
+            "both unbiased from all runs of a task; tasks with fewer than k verdicts are left out."
+        )
     elif numbers.kind != "main":
         tasks = ", ".join(f"{name} {number:,}" for name, number in numbers.tasks.items())
         notes += [f"Tasks: {tasks}.", *([numbers.group_note] if numbers.group_note else [])]
     return [*notes, *(interval_notes(numbers) if numbers.ci else ())]
+
+
+def noise_notes(numbers: NoiseTable) -> list[Note | str]:
+    """What would narrow the rates, and what the shares rest on."""
+    return [
+        *series_notes(numbers.series),
+        *(_what_would_help(row) for row in numbers.rows if row.stderr),
+        "Shares by analysis of variance, in brackets 95 % intervals from drawing contexts anew. "
+        "A dash: cannot be told from the column before it, or the judge was not asked again, "
+        "and its wavering is part of the runs'. The standard error is in points, for tasks of "
+        "the kind.",
+    ]
+
+
+def _what_would_help(row: NoiseRow) -> str:
+    now, runs, contexts = (
+        f"{100 * error:.2f}"
+        for error in (row.stderr, row.stderr_twice_the_runs, row.stderr_twice_the_contexts)
+    )
+    gain = 1 - row.stderr_twice_the_runs / row.stderr
+    verdict = "more runs would hardly help, more contexts would"
+    if row.variance["run"] is None:
+        verdict = "with one run it cannot be told whether more runs would help"
+    elif gain > _WORTH_IT:
+        verdict = "more runs would help, more contexts as well"
+    return (
+        f"{row.name}: {verdict}. The standard error of its rate is {now} points, {runs} with "
+        f"twice the runs, {contexts} with twice the contexts."
+    )
 
 
 def threshold_notes(series: Sequence[Series]) -> list[str]:

@@ -16,7 +16,7 @@ from inspect_clbench.output.how_run import how_run_tables
 from inspect_clbench.output.html import escaped, html_page, html_table
 from inspect_clbench.output.pictures import PLOT_EXTRA, plot_library, svg
 from inspect_clbench.output.plots import PLOT_KINDS, drawn_figure, plotted_table, rates_picture
-from inspect_clbench.output.report import rate_table
+from inspect_clbench.output.report import rate_table, report_tables
 from inspect_clbench.output.tables import Table
 from inspect_clbench.progress import progress
 from inspect_clbench.text import counted
@@ -36,6 +36,8 @@ def report_page(
     *,
     by: str | Sequence[str] = (),
     thresholds: bool = False,
+    consistency: bool = False,
+    noise: bool = False,
     published: bool = False,
     leaderboard: bool = False,
     ci: bool = False,
@@ -51,6 +53,8 @@ def report_page(
         paths: Log files, folders or URLs.
         by: Further tables by `sub_category`, `length`, `turns` or `rubric_count`.
         thresholds: A further table of the pass rates at 60 to 100 % of the rubrics met.
+        consistency: A further table of what was solved in one, and in every one, of k runs.
+        noise: A further table of the variance between contexts, tasks, runs and verdicts.
         published: Add the rows that the benchmark's authors published.
         leaderboard: Add the rows of the benchmark's leaderboard, to the main table.
         ci: Add the 95 % intervals to the tables; the pictures have them anyway.
@@ -59,11 +63,12 @@ def report_page(
     """
     chosen = known_groups(by)
     series = load_series(paths)
-    numbers = [main_table(series, published=published, leaderboard=leaderboard, ci=ci)]
-    if chosen or thresholds:
-        options = {"thresholds": thresholds, "published": published, "ci": ci}
-        numbers += report(series, by=chosen, tokens=tokens, **options).tables
-    tables = [rate_table(table) for table in numbers]
+    main = main_table(series, published=published, leaderboard=leaderboard, ci=ci)
+    tables = [rate_table(main)]
+    further = {"thresholds": thresholds, "consistency": consistency, "noise": noise}
+    if chosen or any(further.values()):
+        found = report(series, by=chosen, tokens=tokens, published=published, ci=ci, **further)
+        tables += report_tables(found)
     warned_by = tables
     pictures = _NO_PICTURES
     if _can_draw():

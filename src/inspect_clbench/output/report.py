@@ -5,9 +5,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from inspect_clbench.analysis.errors import CrossTable, ErrorReport
+from inspect_clbench.analysis.noise import Component, NoiseTable
 from inspect_clbench.analysis.report import OVERALL, RateRow, RateTable, Report
 from inspect_clbench.metrics.error_types import Coverage
-from inspect_clbench.output.notes import label_notes, rate_notes, series_notes
+from inspect_clbench.output.notes import label_notes, noise_notes, rate_notes, series_notes
 from inspect_clbench.output.tables import (
     PUBLISHED_MARKS,
     Cell,
@@ -16,6 +17,7 @@ from inspect_clbench.output.tables import (
     Tone,
     initials,
     percent,
+    share,
     table,
 )
 
@@ -24,12 +26,41 @@ _TITLES = {
     "thresholds": (
         "pass rate in % if so many % of a task's rubrics were enough, mean ± std over runs"
     ),
+    "consistency": "tasks solved in at least one, and in every one, of k runs in %",
     "error_types": "error types of failed answers in %",
 }
 
 
+_SPREADS: dict[Component, str] = {
+    "context": "Between contexts",
+    "task": "Between tasks of a context",
+    "run": "Between runs",
+    "judge": "Judge asked again",
+}
+
+
 def report_tables(report: Report) -> list[Table]:
-    return [rate_table(one) for one in report.tables]
+    tables = [rate_table(one) for one in report.tables]
+    return tables + ([noise_table(report.noise)] if report.noise else [])
+
+
+def noise_table(numbers: NoiseTable) -> Table:
+    """Shares of the variance of verdicts, and the standard error that they make."""
+    return table(
+        f"{numbers.series[0].dataset_name}: where the spread of verdicts comes from, shares of "
+        "the variance in %",
+        (
+            {
+                "Model": Cell(row.name + (" ~" if row.is_estimate else ""), row.name),
+                **{title: percent(row.shares[part]) for part, title in _SPREADS.items()},
+                "Standard error": share(row.stderr),
+                "Twice the runs": share(row.stderr_twice_the_runs),
+                "Twice the contexts": share(row.stderr_twice_the_contexts),
+            }
+            for row in numbers.rows
+        ),
+        noise_notes(numbers),
+    )
 
 
 def error_tables(report: ErrorReport) -> list[Table]:
@@ -47,6 +78,7 @@ def rate_table(numbers: RateTable, remarks: Sequence[Note | str] | None = None) 
         {
             "Model": Cell(_marked_name(row, numbers), row.model, _tone(row)),
             **dict(zip(numbers.told, row.told or nothing_told, strict=True)),
+            **({"Solved in": _solved_in(row)} if row.measure else {}),
             **{group: percent(row.rates[group], _tone(row, group)) for group in numbers.groups},
             **_counts(row, numbers),
         }
@@ -56,7 +88,7 @@ def rate_table(numbers: RateTable, remarks: Sequence[Note | str] | None = None) 
         f"{numbers.series[0].dataset_name}: {_TITLES.get(numbers.kind, by_group)}",
         rows,
         rate_notes(numbers, remarks),
-        left=1 + len(numbers.told),
+        left=1 + len(numbers.told) + (numbers.kind == "consistency"),
         short=initials(numbers.groups),
         counts=len(_counts(numbers.rows[0], numbers)),
         groups=numbers.spans,
@@ -103,6 +135,14 @@ def _marked_name(row: RateRow, numbers: RateTable) -> str:
     return row.model + (" *" if row.incomplete else "") + (" ~" if row.is_estimate else "")
 
 
+def _solved_in(row: RateRow) -> Cell:
+    k = row.counts["k"]
+    if k == 1:
+        return Cell("one run", row.measure)
+    lead = "at least one" if row.measure.startswith("pass@") else "every one"
+    return Cell(f"{lead} of {k} runs", row.measure)
+
+
 def _counts(row: RateRow, numbers: RateTable) -> dict[str, Any]:
     """The columns after the rates."""
     counts = row.counts
@@ -117,6 +157,8 @@ def _counts(row: RateRow, numbers: RateTable) -> dict[str, Any]:
             "Rows": Cell(text, {"scored": scored, "total": total}),
             "Judge coverage": Cell(share, judged),
         }
+    if numbers.kind == "consistency":
+        return {"Tasks": counts["tasks"]}
     if numbers.kind == "error_types":
         found: Coverage | None = counts.get("labels")
         return {
