@@ -3,7 +3,7 @@ BIN := .venv/bin
 # The virtual environment is made anew when what it is made from has changed.
 STAMP := .venv/.stamp
 
-.PHONY: demo test check lint lowest bench format clean
+.PHONY: demo test check lint docs lowest bench format clean
 
 # A third process works while another one waits for a program or a browser. Tests stay in
 # their order, so that those of a file share its fixtures, until a process has nothing to do.
@@ -37,7 +37,11 @@ demo: $(STAMP)
 test: $(STAMP)
 	$(BIN)/pytest $(PARALLEL) --cov
 
-check: lint
+check: lint docs
+
+# The documentation site, in site/: strict about links and about a complete reference.
+docs: $(STAMP)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
 
 lint: $(STAMP)
 	$(BIN)/ruff check .
@@ -67,7 +71,7 @@ format: $(STAMP)
 	$(BIN)/ruff format .
 
 clean:
-	rm -rf .venv .venv-* build dist
+	rm -rf .venv .venv-* build dist site
 
 $(STAMP): pyproject.toml constraints.txt
 	$(call install,$(PYTHON),.venv,constraints.txt)

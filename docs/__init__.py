@@ -1,0 +1,1 @@
+"""The sources of the documentation site, and the script that generates its reference."""
