@@ -1,0 +1,335 @@
+"""The README and the pages of the site must not lie.
+
+Their commands are run on logs of the demo, in the order of the page, where that needs no key;
+of the others every name and option is checked. Figures are those of the receipts.
+"""
+
+import csv
+import inspect
+import json
+import re
+import shlex
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+import typer.main
+from inspect_ai._cli.main import inspect as inspect_command
+from inspect_ai.log import EvalLog, read_eval_log
+from mkdocs.commands.build import build
+from mkdocs.config import load_config
+
+import inspect_clbench
+from docs import generate
+from inspect_clbench.cli import app
+from tests.support.command import clbench
+from tests.support.logs import make_log
+from tests.support.programs import inspect as run_inspect
+
+ROOT = Path(__file__).parents[1]
+PAGES = {
+    str(path.relative_to(ROOT)): path.read_text("utf-8")
+    for path in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(ROOT.glob("docs/*.md"))]
+}
+TEXT = "\n\n".join(PAGES.values())
+COMMANDS = typer.main.get_command(app).commands  # type: ignore[attr-defined]  # a click group
+STEPS: list[Callable[..., Any]] = [
+    inspect_clbench.rubric_judge,
+    inspect_clbench.error_types,
+    inspect_clbench.replay,
+]
+
+
+def lines_of(page: str, *programs: str) -> list[str]:
+    """The commands in the blocks of a page."""
+    lines = re.findall(r"^    (\S.*)$", PAGES[page], re.MULTILINE)
+    return [line.split("  #")[0] for line in lines if line.split()[0] in programs]
+
+
+def inline(program: str) -> list[str]:
+    """The commands within sentences and tables."""
+    found = re.findall(rf"`({program} [^`]+)`", TEXT)
+    return sorted({" ".join(line.split()) for line in found})
+
+
+def everywhere(program: str) -> list[str]:
+    return [line for page in PAGES for line in lines_of(page, program)] + inline(program)
+
+
+def options_of(command: str) -> set[str]:
+    return {name for option in COMMANDS[command].params for name in option.opts}
+
+
+@pytest.mark.parametrize("line", everywhere("clbench"))
+def test_every_clbench_command_and_option_exists(line: str) -> None:
+    _, command, *words = line.split()
+    if command in ("--help", "--version", "COMMAND"):
+        return
+    assert command in COMMANDS
+    used = {word.split("=")[0] for word in words if word.startswith("--")}
+    assert used <= options_of(command) | {"--help"}
+
+
+@pytest.mark.parametrize("line", everywhere("inspect"))
+def test_every_option_of_inspect_exists(line: str) -> None:
+    _, name, *words = shlex.split(line.replace("$(clbench run-config ", "(").replace("LOG", "a"))
+    if name.startswith("--"):
+        return
+    command: Any = inspect_command.commands[name]
+    commands = [command, *getattr(command, "commands", {}).values()]
+    options = {o for one in commands for param in one.params for o in param.opts}
+    assert {word.split("=")[0] for word in words if word.startswith("-")} <= options
+
+
+def test_parameters_of_tasks_scorers_and_solvers_exist() -> None:
+    tasks = inspect.signature(inspect_clbench.clbench).parameters
+    assert set(re.findall(r"-T (\w+)=", TEXT)) <= set(tasks)
+    known = {name for step in STEPS for name in inspect.signature(step).parameters}
+    assert set(re.findall(r"-S (\w+)=", TEXT)) <= known
+    for name in re.findall(r"inspect_clbench/(\w+)", TEXT):
+        assert hasattr(inspect_clbench, name), name
+
+
+class Workspace(NamedTuple):
+    """A folder in which the commands of a page work."""
+
+    folder: Path
+    log: str
+
+
+@pytest.fixture(scope="module")
+def template(demo_log: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("docs")
+    demo = folder / "demo"
+    (folder / "logs").mkdir()
+    shutil.copy(demo_log, folder / "logs" / "demo.eval")
+    make_log(folder / "logs" / "a", "demo", model="model-a", epochs=3)
+    make_log(folder / "logs" / "b", "demo", model="model-b", epochs=3)
+    assert clbench("export", demo_log, "--to", str(demo)).exit_code == 0
+    for number in (1, 2, 3):
+        (run,) = demo.glob(f"*_run{number}.jsonl")
+        (graded,) = demo.glob(f"*_run{number}_graded.jsonl")
+        run.rename(folder / f"run{number}.jsonl")
+        graded.rename(folder / f"graded{number}.jsonl")
+    price = {"input": 1, "output": 2, "input_cache_write": 1, "input_cache_read": 1}
+    models = ("clbench_demo/student", "clbench_demo/judge")
+    mock = ("mockllm/model-a", "mockllm/model-b", "mockllm/judge")
+    (folder / "prices.yaml").write_text(json.dumps(dict.fromkeys(models + mock, price)))
+    return folder
+
+
+@pytest.fixture
+def workspace(
+    template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Workspace]:
+    folder = tmp_path / "work"
+    shutil.copytree(template, folder)
+    monkeypatch.chdir(folder)
+    yield Workspace(folder, "logs/demo.eval")
+
+
+def fill_in(sheet: Path) -> None:
+    """Confirm every row, as a person would who agrees with the judge."""
+    with sheet.open(encoding="utf-8-sig", newline="") as file:
+        rows = list(csv.DictReader(file))
+    with sheet.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, rows[0].keys())
+        writer.writeheader()
+        writer.writerows({**row, "confirm": "yes"} for row in rows)
+
+
+@pytest.mark.parametrize("page", [p for p in PAGES if lines_of(p, "clbench")])
+def test_the_commands_of_a_page_work(page: str, workspace: Workspace) -> None:
+    for line in lines_of(page, "clbench", "inspect"):
+        line = re.sub(r"\bLOG\b", workspace.log, line)
+        line = re.sub(r"\bID\b", "demo-pebble-1", line)
+        line = re.sub(r"grader=\S+", "grader=clbench_demo/judge", line)
+        program, command, *words = shlex.split(line)
+        if "s3://" in line:
+            continue
+        if program == "clbench":
+            done = clbench(command, *words)
+            # The demo has a row without a verdict, which a check must find.
+            expected = (0, 1) if "verify" in line else (0,)
+            assert done.exit_code in expected, f"{line}\n{done.stdout}{done.stderr}"
+            if "--sheet" in words:
+                fill_in(workspace.folder / words[words.index("--sheet") + 2])
+        elif command == "score":
+            scored = run_inspect(command, *words, "--display", "none", cwd=workspace.folder)
+            assert scored.exit_code == 0, scored.stdout + scored.stderr
+
+
+@pytest.mark.parametrize("page", [p for p in PAGES if "```python" in PAGES[p]])
+def test_the_python_of_a_page_works(page: str, workspace: Workspace) -> None:
+    for block in re.findall(r"```python\n(.*?)```", PAGES[page], re.DOTALL):
+        exec(compile(block, page, "exec"), {})
+
+
+def test_targets_files_and_links_exist() -> None:
+    makefile = (ROOT / "Makefile").read_text("utf-8")
+    for page in PAGES:
+        for line in lines_of(page, "make"):
+            target = line.split()[1].replace("python3.13", "python3.%")
+            assert re.search(rf"^{re.escape(target)}:", makefile, re.MULTILINE), line
+        if not page.startswith("docs/"):  # the site's build checks the links of its pages
+            for link in re.findall(r"\]\(([^)#]+)\)", PAGES[page]):
+                assert "://" in link or (ROOT / link).exists(), link
+    for path in re.findall(r"`((?:tests|examples|benchmarks|docs)/[\w./]*)`", TEXT):
+        assert (ROOT / path).exists(), path
+    for module in re.findall(r"python -m benchmarks\.(\w+)", TEXT):
+        assert (ROOT / "benchmarks" / f"{module}.py").exists(), module
+
+
+def test_the_readme_is_short_and_names_the_two_ways_to_try_it() -> None:
+    readme = PAGES["README.md"]
+    assert readme.count("\n") <= 130
+    assert {"make demo", "make test"} <= {
+        " ".join(line.split()) for line in lines_of("README.md", "make")
+    }
+
+
+# The reference.
+
+
+def test_the_reference_has_every_command_and_option() -> None:
+    sections = generate.commands_page().split("\n## ")
+    found = {section.split("\n")[0]: section for section in sections}
+    assert set(COMMANDS) < found.keys()
+    for name in COMMANDS:
+        assert all(f"`{option}`" in found[name] for option in options_of(name) if "-" in option)
+        assert "TODO" not in found[name]
+
+
+def test_the_reference_has_every_parameter() -> None:
+    page = generate.tasks_page()
+    for step in [inspect_clbench.clbench, inspect_clbench.clbench_graded, *STEPS]:
+        section = page.split(f"`inspect_clbench/{step.__name__}`")[1].split("\n## ")[0]
+        for name in inspect.signature(step).parameters:
+            assert f"\n| `{name}` | " in section
+
+
+def test_the_reference_has_every_metric(demo_run: EvalLog) -> None:
+    assert demo_run.results is not None
+    names = {name for score in demo_run.results.scores for name in score.metrics}
+    assert {name for name in names if name.islower()} <= generate.METRICS.keys()
+    page = generate.metrics_page()
+    assert all(f"| `{name}` | " in page for name in generate.METRICS | generate.ERROR_METRICS)
+
+
+def test_the_reference_has_every_key_of_a_score(workspace: Workspace) -> None:
+    make_log(workspace.folder / "panel", "demo", judge=["one", "two"])
+    (panel,) = (workspace.folder / "panel").glob("*.eval")
+    labels = ("--scorer", "inspect_clbench/error_types", "--action", "append", "--overwrite")
+    role = ("--model-role", "grader=clbench_demo/judge", "--display", "none")
+    draw = ("-S", "max_failures=2")
+    run = run_inspect("score", workspace.log, *labels, *draw, *role, cwd=workspace.folder)
+    assert run.exit_code == 0, run.stdout + run.stderr
+    keys: dict[str, set[str]] = {"rubric_judge": set(), "error_types": set()}
+    for log in (workspace.log, str(panel)):
+        for sample in read_eval_log(log).samples or []:
+            for name, score in (sample.scores or {}).items():
+                keys[name] |= (score.metadata or {}).keys()
+    assert keys["rubric_judge"] == generate.SCORE_METADATA.keys()
+    assert keys["error_types"] == generate.LABEL_METADATA.keys()
+
+
+def test_a_missing_description_ends_the_build() -> None:
+    with pytest.raises(generate.PluginError, match="METRICS: {'new_metric'}"):
+        generate.described([*generate.METRICS, "new_metric"], generate.METRICS, "METRICS")
+
+
+def test_the_site_is_complete_and_loads_nothing_from_elsewhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NO_MKDOCS_2_WARNING", "1")
+    config = load_config(str(ROOT / "mkdocs.yml"), site_dir=str(tmp_path))
+    config.plugins.on_startup(command="build", dirty=False)
+    build(config)
+    pages = [path for path in tmp_path.rglob("*.html") if path.name != "404.html"]
+    index = (tmp_path / "llms.txt").read_text("utf-8")
+    for page in pages:
+        text = page.read_text("utf-8")
+        assert not re.findall(r'<(?:script|img|link)[^>]*(?:src|href)="(?:https?:)?//', text)
+        markdown = page.with_suffix(".md").relative_to(tmp_path).as_posix()
+        assert f"]({markdown}): " in index
+        assert (tmp_path / markdown).exists()
+    assert len(pages) == index.count("\n- ")
+    api = (tmp_path / "reference" / "api.html").read_text("utf-8")
+    for module in generate.API:
+        for name in __import__(module, fromlist=["__all__"]).__all__:
+            assert f'id="{module}.{name}"' in api
+    for picture in tmp_path.rglob("*.png"):
+        assert picture.stat().st_size < 300_000
+
+
+# Figures.
+
+
+def page_text(name: str) -> str:
+    return " ".join(PAGES[f"docs/{name}.md"].split())
+
+
+def receipt(name: str) -> str:
+    return (ROOT / "benchmarks" / "results" / f"{name}.txt").read_text("utf-8")
+
+
+def test_the_figures_of_the_full_run_are_those_of_its_receipt() -> None:
+    rows = re.findall(
+        r"^(\S.*?)\s{2,}(\d+)\s+[\d.]+\s+\{'(.*?)': (\d+)\}$", receipt("faults"), re.MULTILINE
+    )
+    sums = {"none": 0, "passed": 0, "failed": 0, "empty": 0}
+    for name, _, outcome, count in rows:
+        kind = {"I grader_failed": "failed", "I no_response": "empty"}.get(outcome, "passed")
+        sums["none" if name == "none" else kind] += int(count)
+    text = page_text("reliability")
+    assert f"{sum(sums.values())} of {sum(sums.values())} rows were counted" in text
+    assert f"{sums['none']:,} without a fault" in text
+    assert f"{sums['passed']} with a fault that passes" in text
+    assert f"{sums['failed']} had judges that never gave a verdict" in text
+    assert f"{sums['empty']} had empty answers" in text
+    assert f"one percent of each of {len(rows) - 1} faults" in text
+
+
+def test_the_figures_of_the_cache_order_are_those_of_its_receipt() -> None:
+    rows = {
+        (connections, order.split("=")[0]): (float(cached), ratio)
+        for connections, order, cached, ratio in re.findall(
+            r"^ +(20|100)  (\S+) +([\d.]+) .* ([\d.]+)$", receipt("cache_order"), re.MULTILINE
+        )
+    }
+    ours, files = ([rows[n, order] for n in ("20", "100")] for order in ("cache_order", "file"))
+    text = page_text("costs")
+    assert f"{ours[0][0]:.3f} and {ours[1][0]:.3f} of all prompt tokens" in text
+    assert f"in the file's order {files[0][0]:.3f} and {files[1][0]:.3f}" in text
+    assert f"wall time {ours[0][1]} and {ours[1][1]} of the file order's" in text
+
+
+def test_the_figures_of_the_overhead_are_those_of_its_receipt() -> None:
+    rows = re.findall(
+        r"^ *\S.*? {2,}([\d.]+) +([\d.]+) +([\d.]+)(?: +(± [\d.]+))?(?: +[\d.]+)?$",
+        receipt("overhead"),
+        re.MULTILINE,
+    )
+    text = page_text("costs")
+    assert len(rows) == 8
+    for ours, bare, ratio, error in rows[:6]:
+        assert f"| {ours} | {bare} | {ratio} {error} |" in text
+    full, live = rows[6][2], rows[7][2]
+    assert f"took {full} of the ideal time" in text
+    assert f"costs {live} times the CPU" in text
+    (metrics,) = re.findall(r"all metrics, 5,697 scores +([\d.]+)", receipt("overhead"))
+    assert f"all metrics take {metrics} ms" in text
+
+
+def test_the_figures_of_reading_are_those_of_their_receipt() -> None:
+    (ratio,) = re.findall(r"^ratio +([\d.]+)", receipt("reading"), re.MULTILINE)
+    assert f"takes {ratio} of the CPU" in page_text("costs")
+
+
+# The notebook.
+
+
+def test_the_notebook_is_as_executed(workspace: Workspace) -> None:
+    assert generate  # placeholder
