@@ -8,7 +8,6 @@ really have. A key without a description, or a description without a key, ends t
 import inspect
 import json
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import fields
 from enum import StrEnum
 from importlib import import_module
 from pathlib import Path
@@ -114,6 +113,34 @@ LABEL_METADATA = {
     "rubrics_missed": "The numbers of the missed rubrics.",
     "labels": "For each type: `present`, `reason`, `rubrics`.",
     "scanner_references": "The message that holds the answer, for the log viewer.",
+}
+
+ANSWER_COLUMNS = {
+    "eval_id": "Inspect's id of the run.",
+    "log": "The log.",
+    "model": "The model under test.",
+    "effort": "Its reasoning effort; empty for the model's own default.",
+    "dataset": "The dataset, as the titles of tables name it.",
+    "id": "The task's id, which is the sample's.",
+    "epoch": "The epoch.",
+    "uuid": "Inspect's id of the sample in this epoch.",
+    "context_id": "The context that the task belongs to.",
+    "category": "The category.",
+    "sub_category": "The sub-category.",
+    "turns": "User turns in the prompt.",
+    "prompt_chars": "Characters of all messages of the prompt.",
+    "scorer": "The name of the score in the log.",
+    "outcome": "`solved`, `failed`, `unscored` or `errored`.",
+    "reason": "Inspect's reason of the score: `grader_failed`, `no_response` or empty.",
+    "judge": "The judge.",
+    "judge_prompt": "The judge's prompt.",
+    "judge_prompt_sha256": "The sha256 of that prompt.",
+    "judge_effort": "The judge's reasoning effort.",
+    "rubrics_met": "How many rubrics are met.",
+    "rubrics_total": "How many rubrics the task has.",
+    "status": "A letter per rubric: `y`, `n`, or `?` for neither.",
+    "inconsistent": "Whether the overall score contradicts the judge's own list.",
+    "solved": "Whether the task is solved; none for rows that are not scored.",
 }
 
 FAILURES = {
@@ -313,7 +340,6 @@ def metrics_page() -> str:
 
 def metadata_page() -> str:
     """The keys that the log of a run holds, and the columns of `answers_df`."""
-    from inspect_clbench.analysis import Answer
     from inspect_clbench.judge.reply import FailureKind
     from inspect_clbench.metrics.error_types import Unlabelled
     from inspect_clbench.tasks import clbench
@@ -341,7 +367,7 @@ def metadata_page() -> str:
         f"kept the answer from being labelled: {_code(get_args(Unlabelled))}.",
         described(LABEL_METADATA, LABEL_METADATA, "LABEL_METADATA"),
         "## Columns of `answers_df`",
-        _code(field.name for field in fields(Answer)) + ".",
+        described(ANSWER_COLUMNS, ANSWER_COLUMNS, "ANSWER_COLUMNS"),
     ]) + "\n"  # fmt: skip
 
 

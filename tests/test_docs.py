@@ -4,25 +4,31 @@ Their commands are run on logs of the demo, in the order of the page, where that
 of the others every name and option is checked. Figures are those of the receipts.
 """
 
+import ast
 import csv
 import inspect
+import io
 import json
+import os
 import re
 import shlex
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 import typer.main
+from docs import generate
 from inspect_ai._cli.main import inspect as inspect_command
 from inspect_ai.log import EvalLog, read_eval_log
 from mkdocs.commands.build import build
 from mkdocs.config import load_config
+from mkdocs.exceptions import PluginError
 
 import inspect_clbench
-from docs import generate
+from inspect_clbench.analysis import answers_df
 from inspect_clbench.cli import app
 from tests.support.command import clbench
 from tests.support.logs import make_log
@@ -74,7 +80,9 @@ def test_every_clbench_command_and_option_exists(line: str) -> None:
 
 @pytest.mark.parametrize("line", everywhere("inspect"))
 def test_every_option_of_inspect_exists(line: str) -> None:
-    _, name, *words = shlex.split(line.replace("$(clbench run-config ", "(").replace("LOG", "a"))
+    _, name, *words = shlex.split(
+        line.replace("$(clbench run-config ", "(").replace("LOG", "a")
+    )
     if name.startswith("--"):
         return
     command: Any = inspect_command.commands[name]
@@ -121,13 +129,11 @@ def template(demo_log: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def workspace(
-    template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Workspace]:
+def workspace(template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
     folder = tmp_path / "work"
     shutil.copytree(template, folder)
     monkeypatch.chdir(folder)
-    yield Workspace(folder, "logs/demo.eval")
+    return Workspace(folder, "logs/demo.eval")
 
 
 def fill_in(sheet: Path) -> None:
@@ -204,7 +210,8 @@ def test_the_reference_has_every_command_and_option() -> None:
 
 def test_the_reference_has_every_parameter() -> None:
     page = generate.tasks_page()
-    for step in [inspect_clbench.clbench, inspect_clbench.clbench_graded, *STEPS]:
+    steps: list[Callable[..., Any]] = [inspect_clbench.clbench, inspect_clbench.clbench_graded]
+    for step in [*steps, *STEPS]:
         section = page.split(f"`inspect_clbench/{step.__name__}`")[1].split("\n## ")[0]
         for name in inspect.signature(step).parameters:
             assert f"\n| `{name}` | " in section
@@ -233,10 +240,11 @@ def test_the_reference_has_every_key_of_a_score(workspace: Workspace) -> None:
                 keys[name] |= (score.metadata or {}).keys()
     assert keys["rubric_judge"] == generate.SCORE_METADATA.keys()
     assert keys["error_types"] == generate.LABEL_METADATA.keys()
+    assert list(answers_df("logs")) == list(generate.ANSWER_COLUMNS)
 
 
 def test_a_missing_description_ends_the_build() -> None:
-    with pytest.raises(generate.PluginError, match="METRICS: {'new_metric'}"):
+    with pytest.raises(PluginError, match="METRICS: .'new_metric'"):
         generate.described([*generate.METRICS, "new_metric"], generate.METRICS, "METRICS")
 
 
@@ -331,5 +339,47 @@ def test_the_figures_of_reading_are_those_of_their_receipt() -> None:
 # The notebook.
 
 
-def test_the_notebook_is_as_executed(workspace: Workspace) -> None:
-    assert generate  # placeholder
+def outputs_of(source: str, namespace: dict[str, Any]) -> list[dict[str, Any]]:
+    """Execute a cell; what it prints and the value of its last line, as a notebook has them."""
+    body = ast.parse(source).body
+    last = body[-1].value if isinstance(body[-1], ast.Expr) else None
+    printed = io.StringIO()
+    with redirect_stdout(printed):
+        exec(
+            compile(ast.Module(body[:-1] if last else body, []), "notebook", "exec"), namespace
+        )
+        value = last and eval(
+            compile(ast.Expression(last.value), "notebook", "eval"), namespace
+        )
+    outputs: list[dict[str, Any]] = []
+    if text := printed.getvalue():
+        lines = text.splitlines(keepends=True)
+        outputs.append({"name": "stdout", "output_type": "stream", "text": lines})
+    if value is not None:
+        shown = {"text/plain": repr(value).splitlines(keepends=True)}
+        outputs.append(
+            {
+                "data": shown,
+                "execution_count": None,
+                "metadata": {},
+                "output_type": "execute_result",
+            }
+        )
+    return outputs
+
+
+def test_the_notebook_prints_what_it_shows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With CLBENCH_UPDATE_GOLDEN=1 its outputs are written anew."""
+    path = ROOT / "docs" / "notebook.ipynb"
+    notebook = json.loads(path.read_text("utf-8"))
+    monkeypatch.chdir(tmp_path)
+    namespace: dict[str, Any] = {}
+    cells = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    found = [outputs_of("".join(cell["source"]), namespace) for cell in cells]
+    if os.environ.get("CLBENCH_UPDATE_GOLDEN"):
+        for cell, outputs in zip(cells, found, strict=True):
+            cell["outputs"] = outputs
+        path.write_text(json.dumps(notebook, indent=1, ensure_ascii=False) + "\n", "utf-8")
+    assert found == [cell["outputs"] for cell in cells]
