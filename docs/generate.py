@@ -37,6 +37,7 @@ METRICS = {
     "<category> (std)": "Standard deviation of that rate over runs.",
     "<sub-category>": "Solving rate of a sub-category, named like it.",
     "rubric_rate": "Mean share of rubrics met.",
+    "rubric_rate_left_out": "Number of rows without a share of rubrics met, which are not in `rubric_rate`.",
     "judge_coverage": "Share of rows decided by a verdict or an empty answer.",
     "judge_failures": "Number of rows without a verdict.",
     "no_response": "Number of empty answers.",
@@ -140,6 +141,7 @@ ANSWER_COLUMNS = {
     "rubrics_total": "How many rubrics the task has.",
     "status": "A letter per rubric: `y`, `n`, or `?` for neither.",
     "inconsistent": "Whether the overall score contradicts the judge's own list.",
+    "weight": "The weight in rates: 1 in full runs, more in draws of contexts.",
     "solved": "Whether the task is solved; none for rows that are not scored.",
 }
 

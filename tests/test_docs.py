@@ -244,7 +244,7 @@ def test_the_reference_has_every_key_of_a_score(workspace: Workspace) -> None:
 
 
 def test_a_missing_description_ends_the_build() -> None:
-    with pytest.raises(PluginError, match="METRICS: .'new_metric'"):
+    with pytest.raises(PluginError, match=r"METRICS: .'new_metric'"):
         generate.described([*generate.METRICS, "new_metric"], generate.METRICS, "METRICS")
 
 
@@ -348,9 +348,7 @@ def outputs_of(source: str, namespace: dict[str, Any]) -> list[dict[str, Any]]:
         exec(
             compile(ast.Module(body[:-1] if last else body, []), "notebook", "exec"), namespace
         )
-        value = last and eval(
-            compile(ast.Expression(last.value), "notebook", "eval"), namespace
-        )
+        value = last and eval(compile(ast.Expression(last), "notebook", "eval"), namespace)
     outputs: list[dict[str, Any]] = []
     if text := printed.getvalue():
         lines = text.splitlines(keepends=True)
