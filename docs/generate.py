@@ -76,6 +76,7 @@ SAMPLE_METADATA = {
     "rubrics": "The rubrics, as they stand in the row.",
     "turns": "User turns in the prompt.",
     "prompt_chars": "Characters of all messages of the prompt.",
+    "weight": "With `-T contexts`: the weight of the task in rates.",
 }
 
 SCORE_METADATA = {

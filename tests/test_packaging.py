@@ -107,7 +107,9 @@ def test_beside_a_benchmark_of_inspect_evals(bare: Path, tmp_path: Path) -> None
     run(bare / "inspect", "eval-set", *both, *DEMO, cwd=tmp_path)
     (recipe,) = [
         block
-        for block in re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "running.md").read_text(), re.S)
+        for block in re.findall(
+            r"```python\n(.*?)```", (ROOT / "docs" / "running.md").read_text(), re.S
+        )
         if "evals_df" in block
     ]
     shown = "print(evals.set_index('task_name').to_json(orient='index'))"
