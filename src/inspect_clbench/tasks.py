@@ -29,6 +29,7 @@ def clbench(
     contexts: int | None = None,
     seed: int = 0,
     cache_order: int | None = None,
+    budget: float | None = None,
 ) -> Task:
     """CL-bench: can a model learn something new from its context and use it?
 
@@ -47,11 +48,16 @@ def clbench(
         cache_order: Arrange tasks so that with so many connections siblings of a context
             find their common prefix in the provider's prompt cache. A --limit then
             counts in that order, not in the file's.
+        budget: US dollars for the model and its judges. Once they are spent no further
+            sample starts, those under way finish, and `inspect eval-retry` goes on with the
+            same sum anew. Needs prices: --model-cost-config.
     """
     prompt = load_judge_prompt(judge_prompt)
     samples = load_samples(dataset, CLBENCH, category, sub_category)
     scorer = rubric_judge(judge_prompt=judge_prompt, judge_failure=judge_failure)
-    return _benchmark_task(CLBENCH, samples, prompt, scorer, contexts, seed, cache_order)
+    return _benchmark_task(
+        CLBENCH, samples, prompt, scorer, contexts, seed, cache_order, budget
+    )
 
 
 @task
@@ -64,6 +70,7 @@ def clbench_life(
     contexts: int | None = None,
     seed: int = 0,
     cache_order: int | None = None,
+    budget: float | None = None,
 ) -> Task:
     """CL-bench Life: can a model learn from the messy contexts of everyday life?
 
@@ -74,7 +81,9 @@ def clbench_life(
     prompt = load_judge_prompt(judge_prompt)
     samples = load_samples(dataset, CLBENCH_LIFE, category, sub_category)
     scorer = rubric_judge(judge_prompt=judge_prompt, judge_failure=judge_failure)
-    return _benchmark_task(CLBENCH_LIFE, samples, prompt, scorer, contexts, seed, cache_order)
+    return _benchmark_task(
+        CLBENCH_LIFE, samples, prompt, scorer, contexts, seed, cache_order, budget
+    )
 
 
 def _benchmark_task(
@@ -85,6 +94,7 @@ def _benchmark_task(
     contexts: int | None,
     seed: int,
     cache_order: int | None,
+    budget: float | None,
 ) -> Task:
     chosen, draw = draw_samples(samples, contexts, seed)
     return Task(
@@ -96,7 +106,7 @@ def _benchmark_task(
         # One failed generation must not end a run of hours: the sample is marked and
         # `inspect eval-retry` completes it.
         continue_on_fail=True,
-        early_stopping=Guard(),
+        early_stopping=Guard(budget),
         headline_metric=HeadlineMetric(scorer="rubric_judge", metric="solving_rate"),
         viewer=viewer_config(),
         version=VERSION,

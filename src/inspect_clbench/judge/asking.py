@@ -78,6 +78,7 @@ class Asked(Generic[T]):
     result: T | Failure
     attempts: int
     permanent: bool = False  # the failure says that this judge cannot work at all
+    usd: float = 0.0  # what its replies cost, where their price is known
 
     @property
     def found(self) -> T | None:
@@ -101,26 +102,33 @@ async def ask(
     """
     result: Failure = Failure("empty_reply", "never asked")
     prompt = _sendable(prompt)
+    usd = 0.0
     for attempt in range(1, attempts + 1):
         try:
             output = await judge.model.generate(
                 [ChatMessageUser(content=prompt)],
                 config=judge.limits.merge(GenerateConfig(cache=_fresh_cache(attempt))),
             )
+            usd += usd_of(output)
             found = _read(output, read)
         except LimitExceededError:
             raise  # the user's own limit on the sample, not the judge's failure
         except Exception as ex:
             result, permanent = _call_failure(ex)
             if permanent:
-                return Asked(judge.name, result, attempt, permanent)
+                return Asked(judge.name, result, attempt, permanent, usd)
             if result.kind == "call_failed" and attempt < attempts:
                 await anyio.sleep(PAUSES[min(attempt, len(PAUSES)) - 1])
             continue
         if not isinstance(found, Failure):
-            return Asked(judge.name, found, attempt)
+            return Asked(judge.name, found, attempt, usd=usd)
         result = found
-    return Asked(judge.name, result, attempts)
+    return Asked(judge.name, result, attempts, usd=usd)
+
+
+def usd_of(output: ModelOutput) -> float:
+    """What an output cost; Inspect knows it where it was given the model's price."""
+    return (output.usage.total_cost if output.usage else None) or 0.0
 
 
 def _sendable(text: str) -> str:

@@ -5,6 +5,7 @@ refused key or a misspelt model would be noticed only after all answers are paid
 failures would pass for wrong answers.
 """
 
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextvars import ContextVar
@@ -13,10 +14,10 @@ from typing import Any
 
 from inspect_ai.dataset import Sample
 from inspect_ai.log import EvalSpec
-from inspect_ai.model import GenerateConfig, Model, get_model, model_roles
+from inspect_ai.model import GenerateConfig, Model, get_model, get_model_info, model_roles
 from inspect_ai.scorer import SampleScore
 from inspect_ai.solver import TaskState
-from inspect_ai.util import EarlyStop, sample_limits
+from inspect_ai.util import EarlyStop, display_counter, sample_limits
 from pydantic import JsonValue
 from rich.text import Text
 
@@ -122,9 +123,11 @@ def answer_message_id(state: TaskState) -> str | None:
 
 
 class JudgeMonitor:
-    """How judging goes in one run: which judges work, and how many rows have no verdict."""
+    """How one run goes: which judges work, how many rows have no verdict, what is spent."""
 
-    def __init__(self) -> None:
+    def __init__(self, budget: float | None = None) -> None:
+        self._budget = budget
+        self._spent = 0.0
         self._failures: Counter[str] = Counter()
         self._worked: set[str] = set()
         self._rows = 0
@@ -132,6 +135,7 @@ class JudgeMonitor:
 
     def report(self, asked: Sequence[Asked[Any]]) -> None:
         """Take note of how judges did on a row; raises once one is gone for good."""
+        self.spend(sum(one.usd for one in asked))
         for one in asked:
             if one.failure is None:
                 self.add_working(one.judge)
@@ -140,6 +144,23 @@ class JudgeMonitor:
                 self._failures[one.judge] += once
                 if self._failures[one.judge] >= _FAILURES_TO_STOP:
                     raise _unavailable(one.judge, str(one.failure))
+
+    def spend(self, usd: float) -> None:
+        """Take note of money that was spent, in USD."""
+        self._spent += usd
+        if self._budget is not None and usd:
+            display_counter("Spent", f"${self._spent:,.2f} of ${self._budget:,.2f}")
+
+    @property
+    def spent(self) -> dict[str, JsonValue]:
+        """The budget and what of it is spent, for the log; nothing without a budget."""
+        if self._budget is None:
+            return {}
+        return {"budget_usd": self._budget, "spent_usd": round(self._spent, 4)}
+
+    @property
+    def budget_is_spent(self) -> bool:
+        return self._budget is not None and self._spent >= self._budget
 
     def add_working(self, judge: str) -> None:
         self._worked.add(judge)
@@ -161,7 +182,13 @@ class JudgeMonitor:
         )
 
     def warn(self) -> None:
-        """Warn of a run in which many rows have no verdict."""
+        """Warn of a run that its budget ended, and of one with many rows without a verdict."""
+        if self.budget_is_spent:
+            logger.warning(
+                "BUDGET: $%.2f are spent, the budget is $%.2f. No further sample was started; "
+                "those under way were finished. To go on with the same sum anew: inspect "
+                "eval-retry LOG", self._spent, self._budget,
+            )  # fmt: skip
         if self._failed_rows > _LOUD_SHARE * self._rows:
             logger.warning(
                 "JUDGE FAILURES: %d of %d rows (%.1f %%) have no verdict. They count as "
@@ -184,11 +211,16 @@ def current_monitor(otherwise: JudgeMonitor) -> JudgeMonitor:
 
 
 class Guard:
-    """Checks a run before its first sample, and its judge before each one.
+    """Checks a run before its first sample, and its judge and budget before each one.
 
     An early-stopping manager, because that is whom Inspect tells of the samples and
     epochs of a run, just before anything runs, and of each sample that is done.
     """
+
+    def __init__(self, budget: float | None = None) -> None:
+        if budget is not None and not (type(budget) in (int, float) and 0 < budget < math.inf):
+            raise ClbenchError(f"budget={budget}: give US dollars, a number above 0.")
+        self._budget = budget
 
     async def start_task(self, task: EvalSpec, samples: list[Sample], epochs: int) -> str:
         if not samples:
@@ -198,7 +230,7 @@ class Guard:
             )
         check_replay(task, samples, epochs)
         check_batch()
-        monitor = JudgeMonitor()
+        monitor = JudgeMonitor(self._budget)
         try:
             judges = graders()
         except Exception as ex:
@@ -209,11 +241,15 @@ class Guard:
             if failure := await probe(judge):
                 raise _unavailable(judge.name, str(failure))
             monitor.add_working(judge.name)
+        if self._budget is not None:
+            _check_prices([_model_under_test(), *(judge.model for judge in judges)])
         _current.set(monitor)
         return "clbench"
 
     async def schedule_sample(self, id: str | int, epoch: int) -> EarlyStop | None:
         _current.get().check()
+        if _current.get().budget_is_spent:
+            return EarlyStop(id=id, epoch=epoch, reason="the budget is spent")
         return None
 
     async def complete_sample(
@@ -224,7 +260,20 @@ class Guard:
     async def complete_task(self) -> dict[str, JsonValue]:
         _current.get().check()
         _current.get().warn()
-        return {}
+        return _current.get().spent
+
+
+def _check_prices(models: Sequence[Model]) -> None:
+    """A budget can be kept only where the price of every model is known."""
+    infos = {str(model): get_model_info(model) for model in models}
+    unknown = [name for name, info in infos.items() if info is None or info.cost is None]
+    if unknown:
+        raise ClbenchError(
+            f"budget: no price is known for {', '.join(unknown)}, so what they cost cannot be "
+            "counted. Give US dollars per million tokens in a file: --model-cost-config FILE, "
+            f"with a line such as {unknown[0]}: {{input: 1.25, output: 10, input_cache_write: "
+            "1.25, input_cache_read: 0.125}"
+        )
 
 
 def _unavailable(judge: str, reason: str) -> ClbenchError:

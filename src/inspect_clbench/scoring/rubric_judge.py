@@ -8,7 +8,7 @@ from inspect_ai.solver import TaskState
 from inspect_ai.util import collect
 
 from inspect_clbench.errors import ClbenchError
-from inspect_clbench.judge.asking import Judge, ask
+from inspect_clbench.judge.asking import Judge, ask, usd_of
 from inspect_clbench.judge.prompt import (
     JudgePrompt,
     graded_text,
@@ -59,6 +59,8 @@ def rubric_judge(
     async def score(state: TaskState, target: Target) -> Score | None:
         if never_answered(state):
             return None
+        monitor = current_monitor(own_monitor)
+        monitor.spend(usd_of(state.output))
         answer = graded_text(state.output)
         if not answer:
             return empty_answer_score(_case(state, prompt, ()))
@@ -69,7 +71,7 @@ def rubric_judge(
         asked = [ask(judge, text, read, attempts) for judge in judges]
         # One judge needs no span of its own in the transcript.
         judgements = await collect(*asked) if len(asked) > 1 else [await asked[0]]
-        current_monitor(own_monitor).report(judgements)
+        monitor.report(judgements)
         return judged_score(_case(state, prompt, judges), judgements, judge_failure)
 
     return score
