@@ -7,10 +7,18 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from inspect_ai.scorer import SampleScore, Score, krippendorff_alpha
 
-from inspect_clbench.metrics.agreement import alpha, judge_agreement, kappa
+from inspect_clbench.metrics.agreement import (
+    alpha,
+    judge_agreement,
+    kappa,
+    mean_share,
+    share_alike,
+    unanimous,
+)
 from tests.support.builders import metrics_of, row
 from tests.support.programs import python
 from tests.support.scripted import scripted_eval
@@ -106,11 +114,11 @@ def test_kappa_is_that_of_statsmodels() -> None:
     chance = random.Random(5)
     for _ in range(200):
         a, b, c, d = (chance.randrange(0, 40) for _ in range(4))
-        table = {(True, True): a, (True, False): b, (False, True): c, (False, False): d}
+        words = [(True, True), (True, False), (False, True), (False, False)]
         if a + b + c + d in (a, d):
             continue
         expected = inter_rater.cohens_kappa([[a, b], [c, d]], return_results=False)
-        assert kappa(table) == pytest.approx(expected, abs=1e-12)
+        assert kappa(words, np.array([a, b, c, d], float)) == pytest.approx(expected, abs=1e-12)
 
 
 def test_alpha_is_that_of_inspect() -> None:
@@ -122,8 +130,23 @@ def test_alpha_is_that_of_inspect() -> None:
             continue
         scores = [SampleScore(score=Score(value=unit)) for unit in units]
         expected = krippendorff_alpha()(scores)  # type: ignore[arg-type]  # the protocol has a deprecated half
-        counts = Counter((len(unit), sum(unit)) for unit in units)
-        assert alpha(counts) == pytest.approx(expected, abs=1e-12)
+        counts = Counter((*unit, *[None] * (5 - len(unit))) for unit in units)
+        times = np.array(list(counts.values()), float)
+        assert alpha(list(counts), times) == pytest.approx(expected, abs=1e-12)
+
+
+def test_words_may_be_of_more_than_two_kinds_and_counts_of_many_rows() -> None:
+    # first, second: a a, a b, b b, c c. Alike 3 of 4; by chance (2·1 + 1·2 + 1·1) / 16 = 5/16.
+    words = [("a", "a"), ("a", "b"), ("b", "b"), ("c", "c"), ("c", None)]
+    rows = np.array([[1, 1, 1, 1, 7], [2, 0, 0, 0, 0], [0, 0, 0, 0, 1]], float)
+    shares, kappas = share_alike(words, rows), kappa(words, rows)
+    assert shares[:2].tolist() == [0.75, 1.0]
+    assert kappas[0] == pytest.approx((3 / 4 - 5 / 16) / (11 / 16))
+    assert np.isnan([shares[2], *kappas[1:]]).all()
+    # 8 ratings: a 3, b 3, c 2; expected 3·5 + 3·5 + 2·6 = 42; observed 2, of the one mixed pair
+    assert alpha(words, rows)[0] == pytest.approx(1 - 2 * 7 / 42)
+    assert unanimous(words, rows)[0] == 0.75
+    assert mean_share([], np.array([])).size == 1
 
 
 def test_a_full_run_costs_less_than_a_tick_of_the_display() -> None:

@@ -362,11 +362,11 @@ def errors_command(
 ) -> None:
     """Why answers failed: the paper's table of error types, and its check by hand."""
     from inspect_clbench.analysis import errors
-    from inspect_clbench.exchange.checks import check_tables, checked_errors, error_sheet
+    from inspect_clbench.exchange.checks import checked_errors, error_sheet
     from inspect_clbench.output.plots import error_heatmap
 
     if checked is not None:
-        _deliver(lambda: check_tables(checked_errors(checked)), format, output)
+        _deliver(lambda: checked_errors(checked), format, output)
     elif sheet is not None:
         found = _find(logs or (), model, dataset)
         _tell_of_sheet(error_sheet(found, *sheet, seed=seed), "errors")
@@ -392,13 +392,13 @@ def check_judge_command(
     """Check the rubric judge by hand: draw verdicts into a sheet, then report on it."""
     if (sheet is None) == (checked is None):
         raise typer.BadParameter("give either LOG --sheet N FILE or --checked FILE.")
-    from inspect_clbench.exchange.checks import check_tables, checked_verdicts, verdict_sheet
+    from inspect_clbench.exchange.checks import checked_verdicts, verdict_sheet
 
     if sheet is not None:
         found = _find(logs or (), model, dataset)
         _tell_of_sheet(verdict_sheet(found, *sheet, seed=seed), "check-judge")
     elif checked is not None:
-        _deliver(lambda: check_tables(checked_verdicts(checked)), format, output)
+        _deliver(lambda: checked_verdicts(checked), format, output)
 
 
 def _tell_of_sheet(sheet: "Sheet", command: str) -> None:

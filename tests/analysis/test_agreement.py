@@ -89,16 +89,16 @@ def test_a_panel_of_two_by_hand(logs: Logs) -> None:
     found = agreement([logs.duo])
     assert names(found) == ["strict", "mild"]
     # t1 and t6 solved for both, t2 for strict only, t3 for mild only, t4 for neither
-    (pair,) = found.verdicts.pairs
+    (pair,) = found["verdicts"].pairs
     assert (pair.both, pair.only_first, pair.only_second, pair.neither) == (2, 1, 1, 1)
-    assert found.verdicts.agreement == pytest.approx(3 / 5)
+    assert found["verdicts"].agreement.value == pytest.approx(3 / 5)
     # chance 3/5 · 3/5 + 2/5 · 2/5 = 13/25; (15 - 13) / (25 - 13)
-    assert pair.kappa == pytest.approx(1 / 6)
+    assert pair.kappa.value == pytest.approx(1 / 6)
     # rubrics of t1 to t4: 3, 2, 1 and 2 of three alike
-    (pair,) = found.rubrics.pairs
+    (pair,) = found["rubrics"].pairs
     assert (pair.both, pair.only_first, pair.only_second, pair.neither) == (6, 1, 3, 2)
     # chance 7 · 9 + 5 · 3 = 78 of 144; (96 - 78) / (144 - 78)
-    assert pair.kappa == pytest.approx(3 / 11)
+    assert pair.kappa.value == pytest.approx(3 / 11)
     assert [answer.task_id for answer in found.disputed] == ["t2", "t3"]
 
 
@@ -106,12 +106,17 @@ def test_a_frame_has_a_row_per_level_and_pair(logs: Logs) -> None:
     frame = agreement([logs.trio]).to_pandas()
     names = ("strict", "mild"), ("strict", "third"), ("mild", "third")
     pairs = [(f"openai-api/loop/{a}", f"openai-api/loop/{b}") for a, b in names]
-    assert list(zip(frame["first"], frame["second"], strict=True)) == pairs * 2
-    assert list(frame["level"]) == ["verdicts"] * 3 + ["rubrics"] * 3
+    assert list(frame["level"]) == ["verdicts"] * 4 + ["rubrics"] * 4
+    both = frame.dropna(subset="first")
+    assert list(zip(both["first"], both["second"], strict=True)) == pairs * 2
     counts = ["both", "only_first", "only_second", "neither", "compared"]
     assert frame.loc[0, counts].tolist() == [2, 1, 1, 1, 5]
     assert frame.loc[0, ["agreement", "kappa"]].tolist() == pytest.approx([3 / 5, 1 / 6])
-    assert frame.shape == (6, 10)
+    assert frame.loc[3, ["agreement", "unanimous"]].tolist() == pytest.approx([34 / 45, 2 / 3])
+    ends = ["agreement_low", "agreement_high", "kappa_low", "kappa_high"]
+    low, high, kappa_low, kappa_high = frame.loc[0, ends]
+    assert 0 < low < 3 / 5 < high < 1
+    assert -1 < kappa_low < 1 / 6 < kappa_high < 1
 
 
 def test_what_is_left_out_is_counted(logs: Logs) -> None:
@@ -125,11 +130,11 @@ def test_what_is_left_out_is_counted(logs: Logs) -> None:
 def test_a_panel_of_three_by_hand(logs: Logs) -> None:
     found = agreement([logs.trio])
     # strict, mild, third: TTT, TFT, FTF, FFF, -TT, TTT. Pairs 3/5, 5/5, 4/6.
-    assert found.verdicts.agreement == pytest.approx((3 / 5 + 5 / 5 + 4 / 6) / 3)
-    assert found.verdicts.unanimous == pytest.approx(4 / 6)
+    assert found["verdicts"].agreement.value == pytest.approx((3 / 5 + 5 / 5 + 4 / 6) / 3)
+    assert found["verdicts"].unanimous.value == pytest.approx(4 / 6)
     # alpha: two answers of 2 · 1 / (3 - 1) each; 17 verdicts, 11 of them yes
-    assert found.verdicts.alpha == pytest.approx(1 - 2 * 16 / (11 * 6))
-    assert len(found.verdicts.pairs) == 3
+    assert found["verdicts"].alpha.value == pytest.approx(1 - 2 * 16 / (11 * 6))
+    assert len(found["verdicts"].pairs) == 3
 
 
 def test_appended_scores_and_a_judge_asked_again(logs: Logs) -> None:
@@ -138,7 +143,7 @@ def test_appended_scores_and_a_judge_asked_again(logs: Logs) -> None:
     assert [s.name for s in scores.scores] == ["rubric_judge", "rubric_judge1", "rubric_judge2"]
     found = agreement([logs.appended])
     assert names(found) == ["strict", "mild", "strict (again 1)"]
-    assert found.verdicts.pairs[0] == agreement([logs.duo]).verdicts.pairs[0]
+    assert found["verdicts"].pairs[0] == agreement([logs.duo])["verdicts"].pairs[0]
     (steady,) = found.steadiness
     assert (steady.times, steady.compared) == (2, 5)
     assert steady.share == pytest.approx(0.2)
@@ -199,7 +204,7 @@ def test_a_panel_as_one_judge(logs: Logs) -> None:
     found = agreement([logs.duo, logs.trio], panel_as_one=True)
     # duo needs both: t1 and t6 are solved, t5 hangs on the judge that failed;
     # trio needs two of three: t1, t2, t5 and t6
-    assert found.verdicts.agreement == pytest.approx(4 / 5)
+    assert found["verdicts"].agreement.value == pytest.approx(4 / 5)
 
 
 @pytest.mark.parametrize("format", FORMATS)

@@ -32,7 +32,9 @@ def test_one_word_throughout_leaves_kappa_undefined(tmp_path: Path, judges: list
     log = judged(tmp_path, {judge: {"t1": ["yyy"], "t2": ["yyy"]} for judge in judges})
     tables = tables_of(agreement([log]), list_tasks=True)
     assert tables[0].rows[0][-1].text == "–"
-    assert any(note.text.startswith("–: every verdict compared") for note in tables[0].notes)
+    assert any(
+        note.text.startswith("–: verdicts, where compared, are all") for note in tables[0].notes
+    )
     for format in FORMATS:
         assert "nan" not in render(tables, format).lower()
 
@@ -49,9 +51,9 @@ def test_votes_too_long_for_the_summaries_are_read_from_the_samples(
     (found,) = find_logs([log])
     assert all(answer.votes_cut and not answer.votes for answer in read_answers(found))
     figures = agreement([log])
-    assert figures.verdicts.compared == 2
-    assert figures.rubrics.compared == 200
-    differ = [pair.only_first + pair.only_second for pair in figures.rubrics.pairs]
+    assert figures["verdicts"].compared == 2
+    assert figures["rubrics"].compared == 200
+    differ = [pair.only_first + pair.only_second for pair in figures["rubrics"].pairs]
     assert differ == [1, 2, 3, 4, 1, 2, 3, 1, 2, 1]
 
 
@@ -60,7 +62,7 @@ def test_no_verdict_of_two_judges(tmp_path: Path) -> None:
     log = judged(tmp_path, {j: {"t1": [word], "t2": [word]} for j, word in said.items()})
     tables = tables_of(agreement([log]))
     assert [cell.text for cell in tables[0].rows[0]] == ["Verdicts", "0", "–", "–"]
-    assert "No verdict was given by two judges." in map(str, tables[0].notes)
+    assert "–: no verdicts by two judges." in map(str, tables[0].notes)
 
 
 def test_rows_that_another_judge_stepped_in_for_are_left_out(

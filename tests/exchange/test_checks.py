@@ -2,25 +2,24 @@
 
 import csv
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 from inspect_ai import score
 from inspect_ai.log import EvalLog, read_eval_log, write_eval_log
 
 from inspect_clbench import ClbenchError, error_types
-from inspect_clbench.analysis.statistics import wilson
+from inspect_clbench.analysis.agreement import Agreement, Filled, Pair
+from inspect_clbench.benchmarks import ERROR_TYPES
 from inspect_clbench.exchange.checks import (
-    CheckReport,
-    check_tables,
     checked_errors,
     checked_verdicts,
     error_sheet,
     verdict_sheet,
 )
 from inspect_clbench.exchange.imports import import_graded
+from inspect_clbench.output import tables_of
 from tests.support.answers import graded, inference_rows, write_lines
 from tests.support.builders import row
 from tests.support.command import clbench
@@ -71,14 +70,26 @@ def fill(path: Path, entries: Mapping[str, Mapping[str, str]], delimiter: str = 
     return str(done)
 
 
-def line(report: CheckReport, name: str) -> dict[str, Any]:
-    (table,) = check_tables(report)
-    (found,) = (cells for cells in table.rows if cells[0].text == name)
-    return {title: cell.plain for title, cell in zip(table.columns, found, strict=True)}
+def pair(report: Agreement, level: str) -> Pair:
+    (found,) = report[level].pairs
+    return found
 
 
-def notes(report: CheckReport) -> str:
-    return "\n".join(str(note) for table in check_tables(report) for note in table.notes)
+def agreed(report: Agreement, level: str) -> tuple[int, int]:
+    found = pair(report, level)
+    return round((found.agreement.value or 0) * found.compared), found.compared
+
+
+def notes(report: Agreement) -> str:
+    return "\n".join(str(note) for table in tables_of(report) for note in table.notes)
+
+
+def write_rows(path: Path, rows: Sequence[Mapping[str, str]]) -> str:
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, dict.fromkeys(key for row in rows for key in row))
+        writer.writeheader()
+        writer.writerows(rows)
+    return str(path)
 
 
 def test_labelled_failures_are_drawn_into_a_sheet(log: str, tmp_path: Path) -> None:
@@ -143,6 +154,54 @@ def test_a_persons_work_is_never_written_over(log: str, tmp_path: Path) -> None:
         error_sheet(log, 0, str(tmp_path / "t.csv"))
 
 
+def test_blanks_of_a_checked_row_agree_with_the_judge(tmp_path: Path) -> None:
+    """60 rows: 30 confirmed; in 10 each, one word beside one of three types and nothing else."""
+    types = list(ERROR_TYPES)
+    rows = []
+    for number in range(60):
+        row = {"task": f"t{number}", "run": "1", "judge": "j", "confirm": ""}
+        row |= {key: "yes" if key == types[number % 4] else "no" for key in types}
+        row |= {f"{key} yours": "" for key in types}
+        if number < 30:
+            row["confirm"] = "yes"
+        else:
+            wrong = types[(number - 30) // 10]
+            row[f"{wrong} yours"] = "no" if row[wrong] == "yes" else "yes"
+        rows.append(row)
+    report = checked_errors(write_rows(tmp_path / "s.csv", rows))
+    assert agreed(report, "all types") == (30, 60)
+    for title in list(ERROR_TYPES.values())[:3]:
+        assert agreed(report, title) == (50, 60)
+    assert agreed(report, "Refusal") == (60, 60)
+    assert "60 of 60 rows checked" in notes(report)
+    # 15 of 60 say refusal, both alike; 1 is the largest kappa and has no interval
+    assert pair(report, "Refusal").kappa == (1.0, None, None)
+    # of 60 contexts: share 5/6, stderr sqrt(5/36/60) = 0.0481, Student's 2.001 for 59
+    # degrees: log odds 1.609 -/+ 2.001 · 0.0481 / (5/36), shares 0.714 and 0.909
+    agreement = pair(report, "Context Ignored").agreement
+    assert agreement == pytest.approx((5 / 6, 0.714, 0.909), abs=0.005)
+
+
+def test_two_wrong_rubrics_of_eighty(tmp_path: Path) -> None:
+    """20 rows of 4 rubrics: 18 confirmed, two with one wrong rubric each and nothing else."""
+    rows = [
+        {
+            "task": f"t{number}", "run": "1", "judge": "j", "solved": "no", "solved yours": "",
+            "confirm": "yes" if number > 1 else "", "status": "1y 2n 3y 5n",
+            "wrong rubrics": "5" if number < 2 else "",
+        }
+        for number in range(20)
+    ]  # fmt: skip
+    report = checked_verdicts(write_rows(tmp_path / "v.csv", rows))
+    assert agreed(report, "rubrics") == (78, 80)
+    assert agreed(report, "verdicts") == (20, 20)
+    # judge 40 yes, person 42: agreement 0.975, by chance (40·42 + 40·38) / 6400 = 0.5
+    assert pair(report, "rubrics").kappa.value == pytest.approx(0.95)
+    assert pair(report, "verdicts").kappa.value is None, "one word throughout"
+    # 20 of 20 contexts agree: Clopper and Pearson's lower end is 0.025^(1/20)
+    assert pair(report, "verdicts").agreement == pytest.approx((1.0, 0.025 ** (1 / 20), 1.0))
+
+
 def test_agreement_per_type(log: str, tmp_path: Path) -> None:
     error_sheet(log, 2, str(tmp_path / "s.csv"))
     entries = {
@@ -151,44 +210,61 @@ def test_agreement_per_type(log: str, tmp_path: Path) -> None:
     }
     for delimiter in (",", ";", "\t"):
         report = checked_errors(fill(tmp_path / "s.csv", entries, delimiter))
-        ignored = line(report, "Context Ignored")
-        assert (ignored["Checked"], ignored["Agreed"]) == (2, 1)
-        assert (ignored["Judge says yes"], ignored["Person says yes"]) == (2, 1)
-        assert ignored["Agreement in %"] == wilson(1, 2).as_row()
-        refusal = line(report, "Refusal")
-        assert (refusal["Checked"], refusal["Agreed"]) == (1, 0)
-        assert line(report, "Context Misused")["Agreed"] == 1
-        assert line(report, "All four")["Checked"] == 1
-        assert line(report, "All four")["Agreed"] == 0
+        ignored = pair(report, "Context Ignored")
+        assert (ignored.first, ignored.second) == ("mockllm/labeller", "person")
+        assert (ignored.both, ignored.only_first) == (1, 1)
+        assert agreed(report, "Refusal") == (1, 2)
+        assert agreed(report, "Context Misused") == (2, 2)
+        assert agreed(report, "all types") == (1, 2)
         assert "2 of 2 rows checked" in notes(report)
+        frame = report.to_pandas()
+        assert frame["level"].tolist() == [*ERROR_TYPES.values(), "all types"]
+        assert frame["agreement"].tolist() == [0.5, 1.0, 1.0, 0.5, 0.5]
 
 
-def test_accuracy_of_verdicts_and_of_single_rubrics(log: str, tmp_path: Path) -> None:
+def test_agreement_on_verdicts_and_single_rubrics(log: str, tmp_path: Path) -> None:
     verdict_sheet(log, 3, str(tmp_path / "v.csv"))
     entries = {
-        "t1": {"confirm": "yes", "wrong rubrics": "3"},
+        "t1": {"wrong rubrics": "3"},
         "t2": {"solved yours": "yes", "wrong rubrics": "none"},
         "t3": {"confirm": "TRUE"},
     }
-    report = checked_verdicts(fill(tmp_path / "v.csv", entries))
-    whole = line(report, "All verdicts")
-    assert (whole["Checked"], whole["Right"]) == (3, 2)
-    assert whole["Accuracy in %"] == wilson(2, 3).as_row()
-    assert line(report, "Judge says solved")["Right"] == 1
-    assert line(report, "Judge says not solved")["Checked"] == 2
-    rubrics = line(report, "Single rubrics")
-    assert (rubrics["Checked"], rubrics["Right"]) == (2 + 3, 1 + 3)
+    report = checked_verdicts(fill(tmp_path / "v.csv", entries), "Jane")
+    assert report.names == ("mockllm/judge", "Jane")
+    verdicts = pair(report, "verdicts")
     # judge: no, no, yes; person: no, yes, yes. Agreement 2/3, by chance 4/9.
-    assert report.kappa == pytest.approx(0.4)
-    assert "Cohen's kappa of the verdicts: 0.40." in notes(report)
-    assert report.to_pandas()["agreed"].tolist() == [2, 1, 1, 4]
+    assert (verdicts.both, verdicts.only_second, verdicts.neither) == (1, 1, 1)
+    assert verdicts.agreement.value == pytest.approx(2 / 3)
+    assert verdicts.kappa.value == pytest.approx(0.4)
+    assert agreed(report, "rubrics") == (2 + 3 + 3 - 1, 8)
+    assert report.filled == Filled(rows=3, checked=3, contrary=1)
+    assert "In 1 row the person's verdict does not follow from the rubrics" in notes(report)
 
 
-def test_wilsons_interval_against_a_worked_example() -> None:
-    # 90 of 100: (0.9 + z²/200 ± z·sqrt(0.09/100 + z²/40000)) / (1 + z²/100), z = 1.96
-    found = wilson(90, 100)
-    assert found.mean == 0.9
-    assert found.interval == pytest.approx((0.8256, 0.9448), abs=5e-5)
+def test_rows_without_a_mark_are_not_checked(log: str, tmp_path: Path) -> None:
+    verdict_sheet(log, 3, str(tmp_path / "v.csv"))
+    report = checked_verdicts(fill(tmp_path / "v.csv", {"t3": {"confirm": "yes"}}))
+    assert agreed(report, "verdicts") == (1, 1)
+    assert pair(report, "verdicts").agreement == (1.0, None, None), "one context tells nothing"
+    assert "1 of 3 rows checked" in notes(report)
+    assert "With 1 context the intervals are rough" in notes(report)
+
+
+def test_two_judges_of_one_answer_get_one_verdict_of_a_person(tmp_path: Path) -> None:
+    def sheet(*words: str) -> str:
+        rows = [
+            {"task": t, "run": "1", "judge": j, "confirm": "", "solved": s, "solved yours": w}
+            for (t, j, s), w in zip(
+                [("a", "x", "yes"), ("a", "y", "no"), ("b", "x", "no")], words, strict=True
+            )
+        ]
+        return write_rows(tmp_path / "v.csv", rows)
+
+    report = checked_verdicts(sheet("yes", "yes", "no"))
+    assert report.names == ("x", "y", "person")
+    assert [found.compared for found in report["verdicts"].pairs] == [1, 2, 1]
+    with pytest.raises(ClbenchError, match=r"row 3: another row is of the same answer"):
+        checked_verdicts(sheet("yes", "no", "no"))
 
 
 @pytest.mark.parametrize(
@@ -225,10 +301,30 @@ def test_files_that_are_no_sheets_of_ours(log: str, tmp_path: Path) -> None:
         with pytest.raises(ClbenchError, match=words):
             checked_verdicts(path)
     (tmp_path / "excel.csv").write_bytes(
-        "task;confirm;solved\ncaf\xe9;yes;no\n".encode("cp1252")
+        "task;confirm;solved\r\ncaf\xe9;yes;no\r\n".encode("cp1252")
     )
     report = checked_verdicts(str(tmp_path / "excel.csv"))
-    assert line(report, "All verdicts")["Right"] == 1
+    assert agreed(report, "verdicts") == (1, 1)
+
+
+def test_cells_that_a_terminal_would_obey_are_shown_as_text(tmp_path: Path) -> None:
+    row = {
+        "task": "\x1b[2Jt",
+        "run": "1",
+        "judge": "\x1b]0;j",
+        "confirm": "yes",
+        "solved": "no",
+    }
+    path = write_rows(tmp_path / "v.csv", [row])
+    done = clbench("check-judge", "--checked", path)
+    assert (done.exit_code, "\x1b" in done.stdout) == (0, False)
+    for column, word in (("run", "\x1b[1m"), ("status", "=1\x1b"), ("confirm", "\x1b[0m")):
+        done = clbench(
+            "check-judge", "--checked", write_rows(tmp_path / "v.csv", [row | {column: word}])
+        )
+        assert (done.exit_code, "\x1b" in done.stderr) == (2, False)
+        assert "v.csv, row 2: `" in done.stderr
+        assert f"under `{column}`" in done.stderr
 
 
 def test_the_commands_go_from_log_to_report(demo_log: str, tmp_path: Path) -> None:

@@ -123,7 +123,7 @@ def rate_of(trials: Sequence[Trial], ci: bool = False, design: Design | None = N
     stderr = math.sqrt(math.fsum(variance for variance, _ in parts)) if parts else math.nan
     return replace(
         rate,
-        interval=_interval(rate.mean, stderr, parts, len(moved)),
+        interval=interval_of(rate.mean, stderr, parts, len(moved)),
         stderr=stderr,
         contexts=len(moved),
         estimate=design is not None,
@@ -161,9 +161,17 @@ def _variance(spread: Sequence[float], contexts: int) -> tuple[float, float]:
     return squares * contexts / (contexts - 1), contexts - 1
 
 
-def _interval(
+def interval_of(
     rate: float, stderr: float, parts: Sequence[tuple[float, float]], contexts: int
 ) -> tuple[float, float]:
+    """The interval of a rate; nan where the data cannot tell.
+
+    Args:
+        rate: The rate.
+        stderr: Its standard error.
+        parts: The variances that add up to it, with their degrees of freedom.
+        contexts: How many contexts it rests on.
+    """
     if math.isnan(rate) or math.isnan(stderr) or contexts < 2:
         return math.nan, math.nan
     if all(freedom == 0 for _, freedom in parts):  # all was drawn: nothing is left to chance
@@ -183,15 +191,6 @@ def _interval(
 def _share(odds: float) -> float:
     """The share of given log odds, without overflow."""
     return 0.5 * (1 + math.tanh(odds / 2))
-
-
-def wilson(count: int, total: int) -> Rate:
-    """A share with its interval after Wilson, as if the things counted were independent."""
-    if not total:
-        return Rate(math.nan)
-    proportion = statistics_library("statsmodels.stats.proportion")
-    low, high = proportion.proportion_confint(count, total, alpha=1 - LEVEL, method="wilson")
-    return Rate(count / total, interval=(float(low), float(high)))
 
 
 def statistics_library(name: str) -> Any:

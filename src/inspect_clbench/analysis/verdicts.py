@@ -1,14 +1,22 @@
-"""Who judged which answer how: the verdicts of each judge, from votes, scores and logs."""
+"""Who judged which answer how: verdicts and error types of each judge, from votes and scores."""
 
 import hashlib
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
+from inspect_clbench.benchmarks import ERROR_TYPES
 from inspect_clbench.errors import ClbenchError
-from inspect_clbench.logs.answers import Answer, answer_of, read_answers, read_many
+from inspect_clbench.logs.answers import (
+    Answer,
+    answer_of,
+    read_answers,
+    read_labels,
+    read_many,
+    read_summaries,
+)
 from inspect_clbench.logs.files import Log, Paths, find_logs
 from inspect_clbench.logs.samples import read_samples
 from inspect_clbench.progress import progress
@@ -65,14 +73,35 @@ class JudgeVerdicts:
 
 
 @dataclass(frozen=True)
+class Left:
+    """What two logs do not have in common, or have twice."""
+
+    first: int = 0
+    """Answers that only the first log has."""
+
+    second: int = 0
+    copied: tuple[str, ...] = ()
+    """Judges that say the same in both logs to the last rubric."""
+
+    taken_once: bool = False
+    """Whether these were taken from one log only."""
+
+
+@dataclass(frozen=True)
 class Judged:
     """The answers in some logs and all verdicts on them."""
 
     logs: tuple[Log, ...]
     uuids: Mapping[str, AnswerKey]
+    contexts: Mapping[AnswerKey, str]
     judges: tuple[JudgeVerdicts, ...]
-    empty: int
+    labellers: tuple[JudgeVerdicts, ...] = ()
+    """Who gave error types: a letter per type in the place of the status."""
+
+    empty: int = 0
     """Answers without text, which no judge was asked about."""
+
+    left: Left = field(default_factory=Left)
 
     @cached_property
     def answers(self) -> set[AnswerKey]:
@@ -84,17 +113,22 @@ def read_judged(path: Paths, *, panel_as_one: bool = False) -> Judged:
     """The verdicts of all judges in a log, or in the logs of a folder."""
     logs = find_logs(path)
     uuids: dict[str, AnswerKey] = {}
+    contexts: dict[AnswerKey, str] = {}
     judges: dict[tuple[JudgeKey, int], JudgeVerdicts] = {}
+    labellers: dict[tuple[JudgeKey, int], JudgeVerdicts] = {}
     empty: set[AnswerKey] = set()
 
     def read(log: Log) -> list[Answer]:
-        answers = read_answers(log)
-        cut = not panel_as_one and any(answer.votes_cut for answer in answers)
-        return list(_whole_votes(log, answers)) if cut else answers
+        summaries = read_summaries(log)
+        answers = read_answers(log, summaries=summaries, people=True)
+        if not panel_as_one and any(answer.votes_cut for answer in answers):
+            answers = list(_whole_votes(log, answers))
+        return [*answers, *read_labels(log, summaries=summaries, people=True)]
 
     for index, answers in enumerate(read_many(logs, read)):
         for answer in answers:
             key = AnswerKey(index, answer.task_id, answer.epoch)
+            contexts[key] = answer.context_id
             known = uuids.setdefault(answer.uuid, key) if answer.uuid else key
             if known != key:
                 raise ClbenchError(
@@ -104,17 +138,29 @@ def read_judged(path: Paths, *, panel_as_one: bool = False) -> Judged:
                 )
             if answer.reason == "no_response":
                 empty.add(key)
-        for found in _by_judge(index, answers, panel_as_one):
-            name = (found.key, found.again)
-            if name in judges:
-                votes = {**judges[name].votes, **found.votes}
-                others = judges[name].others + found.others
-                found = replace(found, votes=votes, others=others)
-            judges[name] = found
-    return Judged(tuple(logs), uuids, tuple(judges.values()), len(empty))
+        labels = [answer for answer in answers if answer.label.state != "not_run"]
+        verdicts = [a for a in answers if a.label.state == "not_run" and a.outcome != "errored"]
+        _add(judges, _by_judge(index, verdicts, partial(_votes, panel_as_one=panel_as_one)))
+        _add(labellers, _by_judge(index, labels, _labels))
+    return Judged(
+        tuple(logs), uuids, contexts, tuple(judges.values()), tuple(labellers.values()),
+        len(empty),
+    )  # fmt: skip
 
 
-def join(first: Judged, second: Judged) -> tuple[tuple[JudgeVerdicts, ...], list[str]]:
+def _add(
+    known: dict[tuple[JudgeKey, int], JudgeVerdicts], more: Iterable[JudgeVerdicts]
+) -> None:
+    """Add the votes of another log to those of the same judges."""
+    for found in more:
+        name = (found.key, found.again)
+        if name in known:
+            votes = {**known[name].votes, **found.votes}
+            found = replace(found, votes=votes, others=known[name].others + found.others)
+        known[name] = found
+
+
+def join(first: Judged, second: Judged) -> Judged:
     """The judges of two logs over the answers that both hold, and what was left out.
 
     Answers are the same if their samples have the same uuid, as in a log and a copy of
@@ -128,26 +174,35 @@ def join(first: Judged, second: Judged) -> tuple[tuple[JudgeVerdicts, ...], list
     }
     shared = same_samples or _same_texts(first, second)
     here = {key: key for key in shared.values()}
-    ours = [_only(judge, here) for judge in first.judges]
-    theirs = [_only(judge, shared) for judge in second.judges]
-    notes = []
-    for name, judged in (("first", first), ("second", second)):
-        if left := len(judged.answers) - len(shared):
-            notes.append(f"Left out: answers that only the {name} log has ({left:,}).")
-    known = [(judge.key, judge.solved, judge.statuses) for judge in ours]
-    copied = [judge for judge in theirs if (judge.key, judge.solved, judge.statuses) in known]
-    if same_samples and copied:
-        names = ", ".join(dict.fromkeys(judge.key.judge for judge in copied))
-        once = len(ours) + len(theirs) - len(copied) > 1
-        notes.append(
-            f"{names}: the same in both logs to the last rubric, so probably one score that "
-            f"was copied along{'; it is taken once' if once else ''}."
-        )
-        theirs = [judge for judge in theirs if not once or judge not in copied]
-    joined = list(ours)
-    for judge in theirs:  # counted on where they are the first log's too
-        joined.append(replace(judge, again=sum(j.key == judge.key for j in joined)))
-    return tuple(joined), notes
+
+    def joined(
+        ours: Sequence[JudgeVerdicts], theirs: Sequence[JudgeVerdicts]
+    ) -> tuple[tuple[JudgeVerdicts, ...], list[str], bool]:
+        found = [_only(judge, here) for judge in ours]
+        more = [_only(judge, shared) for judge in theirs]
+        known = [(judge.key, judge.solved, judge.statuses) for judge in found]
+        same = [judge for judge in more if (judge.key, judge.solved, judge.statuses) in known]
+        copied = same if same_samples else []
+        once = bool(copied) and len(found) + len(more) - len(copied) > 1
+        for judge in more:  # counted on where they are the first log's too
+            if not once or judge not in copied:
+                again = sum(known.key == judge.key for known in found)
+                found.append(replace(judge, again=again))
+        return tuple(found), [judge.key.judge for judge in copied], once
+
+    judges, copied, once = joined(first.judges, second.judges)
+    labellers, _, _ = joined(first.labellers, second.labellers)
+    return replace(
+        first,
+        judges=judges,
+        labellers=labellers,
+        left=Left(
+            len(first.answers) - len(shared),
+            len(second.answers) - len(shared),
+            tuple(dict.fromkeys(copied)),
+            once,
+        ),
+    )
 
 
 def _only(judge: JudgeVerdicts, keys: Mapping[AnswerKey, AnswerKey]) -> JudgeVerdicts:
@@ -164,30 +219,16 @@ def _whole_votes(log: Log, answers: Sequence[Answer]) -> Iterator[Answer]:
 
 
 def _by_judge(
-    index: int, answers: Sequence[Answer], panel_as_one: bool
+    index: int, answers: Sequence[Answer], votes: Callable[[Answer], Iterable[tuple[str, Vote]]]
 ) -> Iterator[JudgeVerdicts]:
     """The verdicts under each name of a score, and for each place in a panel."""
     columns: defaultdict[tuple[str, int], list[tuple[JudgeKey, AnswerKey, Vote]]]
     columns = defaultdict(list)
     for answer in answers:
-        if answer.outcome == "errored" or answer.reason == "no_response":
-            continue
         key = AnswerKey(index, answer.task_id, answer.epoch)
-        for place, vote in enumerate(_votes(answer, panel_as_one)):
-            judge = str(vote.get("judge") or "unnamed judge")
-            status = str(vote.get("status", ""))
-            solved = vote.get("solved")
-            column = columns[answer.scorer, place]
-            column.append(
-                (
-                    JudgeKey(judge, answer.judge_prompt, answer.judge_prompt_sha256),
-                    key,
-                    Vote(
-                        solved if isinstance(solved, bool) else None,
-                        status if len(status) == answer.rubrics_total else "",
-                    ),
-                )
-            )
+        for place, (name, vote) in enumerate(votes(answer)):
+            judge = JudgeKey(name, answer.judge_prompt, answer.judge_prompt_sha256)
+            columns[answer.scorer, place].append((judge, key, vote))
     seen: Counter[JudgeKey] = Counter()
     for column in columns.values():
         most = Counter(judge for judge, _, _ in column).most_common(1)[0][0]
@@ -196,12 +237,29 @@ def _by_judge(
         seen[most] += 1
 
 
-def _votes(answer: Answer, panel_as_one: bool) -> Sequence[Mapping[str, Any]]:
-    if answer.votes and not panel_as_one:
-        return answer.votes
+def _votes(answer: Answer, panel_as_one: bool) -> Iterator[tuple[str, Vote]]:
+    if answer.reason == "no_response":
+        return
     undecided = answer.reason == "grader_failed" or answer.outcome == "unscored"
     solved = None if undecided else answer.solved
-    return [{"judge": answer.judge, "status": answer.status, "solved": solved}]
+    alone = {"judge": answer.judge, "status": answer.status, "solved": solved}
+    for vote in (alone,) if panel_as_one or not answer.votes else answer.votes:
+        yield _vote(vote, answer.rubrics_total)
+
+
+def _vote(vote: Mapping[str, Any], rubrics: int) -> tuple[str, Vote]:
+    solved, status = vote.get("solved"), str(vote.get("status", ""))
+    return str(vote.get("judge") or "unnamed judge"), Vote(
+        solved if isinstance(solved, bool) else None, status if len(status) == rubrics else ""
+    )
+
+
+def _labels(answer: Answer) -> Iterator[tuple[str, Vote]]:
+    label = answer.label
+    if label.state in ("labelled", "unlabelled"):
+        letters = "".join("y" if key in label.types else "n" for key in ERROR_TYPES)
+        known = label.state == "labelled"
+        yield answer.judge or "unnamed judge", Vote(known or None, letters if known else "")
 
 
 def _same_texts(first: Judged, second: Judged) -> dict[AnswerKey, AnswerKey]:

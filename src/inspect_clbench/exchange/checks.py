@@ -1,24 +1,22 @@
-"""Sheets to check a judge by hand, and reports on sheets that were filled in."""
+"""Sheets to check a judge by hand, and the agreement of people with it."""
 
-import math
 import re
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from inspect_ai.log import EvalSample
 
+from inspect_clbench.analysis.agreement import Agreement, Filled, agreement_of
 from inspect_clbench.analysis.errors import load_labelled
-from inspect_clbench.analysis.frames import Result
-from inspect_clbench.analysis.statistics import wilson
+from inspect_clbench.analysis.verdicts import AnswerKey, Judged, JudgeKey, JudgeVerdicts, Vote
 from inspect_clbench.benchmarks import ERROR_TYPES, VERDICT_SCORERS
 from inspect_clbench.data.selection import seeded_rank
 from inspect_clbench.errors import ClbenchError
 from inspect_clbench.exchange.sheets import (
     CONFIRM,
     YOURS,
-    Opinion,
     SheetRow,
     check_new,
     read_sheet,
@@ -26,28 +24,25 @@ from inspect_clbench.exchange.sheets import (
 )
 from inspect_clbench.judge.error_types import before_answer, conversation_text
 from inspect_clbench.judge.prompt import numbered_rubrics
-from inspect_clbench.logs.answers import Answer
+from inspect_clbench.logs.answers import BY_HAND, Answer
 from inspect_clbench.logs.files import Paths
 from inspect_clbench.logs.samples import read_sample
 from inspect_clbench.logs.series import load_series
-from inspect_clbench.metrics.agreement import kappa
-from inspect_clbench.output.tables import Table, number, table
 from inspect_clbench.progress import progress
 from inspect_clbench.scoring.scores import rationale_of
-from inspect_clbench.text import counted
 
-_SOLVED = "solved"
+SOLVED = "solved"
 _STATUS = "status"
 _WRONG_RUBRICS = "wrong rubrics"
 _WHERE = ("model", "task", "run", "sub-category", "judge")
-_TEXTS = ("rationale", "answer", "conversation", "log")
+_TEXTS = ("rationale", "answer", "conversation", "log", "sample", "context")
 _TYPES = (name for key in ERROR_TYPES for name in (key, key + YOURS))
 _ERROR_COLUMNS = (*_WHERE, CONFIRM, *_TYPES, "reasons", "missed rubrics", *_TEXTS)
 _VERDICT_COLUMNS = (
-    *_WHERE, CONFIRM, _SOLVED, _SOLVED + YOURS, _WRONG_RUBRICS, _STATUS, "rubrics", *_TEXTS,
+    *_WHERE, CONFIRM, SOLVED, SOLVED + YOURS, _WRONG_RUBRICS, _STATUS, "rubrics", *_TEXTS,
 )  # fmt: skip
 _YES_NO = {True: "yes", False: "no"}
-_LETTER = re.compile(r"(\d+)([yn])")  # as the sheet writes a status: 1y 2n 3?
+_LETTER = re.compile(r"\d+[yn?]")  # as the sheet writes a status: 1y 2n 3?
 
 
 @dataclass(frozen=True)
@@ -58,38 +53,6 @@ class Sheet:
     rows: int
     of: int
     """How many there were to draw from."""
-
-
-@dataclass(frozen=True)
-class CheckLine:
-    """How often a person agrees with the judge on one kind of thing."""
-
-    what: str
-    checked: int
-    agreed: int
-    judge_yes: int | None = None
-    person_yes: int | None = None
-    kappa: float | None = None
-
-
-@dataclass(frozen=True)
-class CheckReport(Result):
-    """What a sheet that came back says about the judge."""
-
-    path: str
-    rows: int
-    done: int
-    judges: tuple[str, ...]
-    lines: tuple[CheckLine, ...]
-    of_error_types: bool = False
-    rows_with_rubrics: int = 0
-    """Rows that say which single rubrics are wrong."""
-
-    kappa: float | None = None
-    """Of the verdicts."""
-
-    def records(self) -> list[dict[str, Any]]:
-        return [asdict(line) for line in self.lines]
 
 
 def error_sheet(paths: Paths, count: int, path: str, *, seed: int = 0) -> Sheet:
@@ -122,112 +85,109 @@ def verdict_sheet(paths: Paths, count: int, path: str, *, seed: int = 0) -> Shee
     return _write(path, _VERDICT_COLUMNS, judged, count, seed, _verdict_cells)
 
 
-def checked_errors(path: str) -> CheckReport:
+def checked_errors(path: str, person: str = "person") -> Agreement:
     """How far a person agrees with the judge about each error type.
 
     Args:
         path: A sheet of `error_sheet`, filled in.
+        person: What to call the person.
     """
-    rows = read_sheet(path, list(ERROR_TYPES))
-    lines = []
-    for key, title in ERROR_TYPES.items():
-        opinions = [row.opinions[key] for row in rows if key in row.opinions]
-        said_yes = (sum(one.judge for one in opinions), sum(one.person for one in opinions))
-        agreed = _agreed(opinions)
-        lines.append(CheckLine(title, len(opinions), agreed, *said_yes, _kappa(opinions)))
-    whole = [row.opinions.values() for row in rows if len(row.opinions) == len(ERROR_TYPES)]
-    right = sum(_agreed(opinions) == len(opinions) for opinions in whole)
-    lines.append(CheckLine("All four", len(whole), right))
-    return _report(path, rows, lines, of_error_types=True)
+    rows, of = read_sheet(path, list(ERROR_TYPES))
+    votes = [(Vote(True, _letters(r.judge)), Vote(True, _letters(r.person))) for r in rows]
+    contexts, labellers = _side_by_side(rows, votes, person)
+    judged = Judged((), {}, contexts, (), labellers)
+    return agreement_of(judged, path, Filled(of, len(rows)))
 
 
-def checked_verdicts(path: str) -> CheckReport:
-    """How often the rubric judge's verdicts are right, as a person sees it.
+def checked_verdicts(path: str, person: str = "person") -> Agreement:
+    """How far a person agrees with the rubric judge on verdicts and on single rubrics.
 
     Args:
         path: A sheet of `verdict_sheet`, filled in.
+        person: What to call the person.
     """
-    rows = read_sheet(path, [_SOLVED])
-    verdicts = [row.opinions[_SOLVED] for row in rows if _SOLVED in row.opinions]
-    parts = {
-        "All verdicts": verdicts,
-        "Judge says solved": [one for one in verdicts if one.judge],
-        "Judge says not solved": [one for one in verdicts if not one.judge],
-    }
-    looked_into = [opinions for row in rows if (opinions := _rubrics(row, path))]
-    if looked_into:
-        parts["Single rubrics"] = [one for opinions in looked_into for one in opinions]
-    lines = [CheckLine(what, len(some), _agreed(some)) for what, some in parts.items()]
-    fields = {"rows_with_rubrics": len(looked_into), "kappa": _kappa(verdicts)}
-    return _report(path, rows, lines, **fields)
+    rows, of = read_verdicts(path)
+    votes = []
+    for row in rows:
+        judge, own = statuses_of(row)
+        votes.append((Vote(row.judge[SOLVED], judge), Vote(row.person[SOLVED], own)))
+    contexts, judges = _side_by_side(rows, votes, person)
+    contrary = sum(judge != own and _contradicts(own) for judge, own in votes)
+    judged = Judged((), {}, contexts, judges)
+    return agreement_of(judged, path, Filled(of, len(rows), contrary))
 
 
-def check_tables(report: CheckReport) -> list[Table]:
-    """The report on a sheet as a table."""
-    notes = [f"{report.path}: {report.done:,} of {counted(report.rows, 'row')} checked."]
-    if report.judges:
-        notes.append(f"Judge: {', '.join(report.judges)}.")
-    if report.of_error_types:
-        title = "Error types: agreement of a person with the judge"
-        columns = ("Error type", "Checked", "Agreed", "Agreement in %")
-    else:
-        title = "Rubric judge: accuracy of its verdicts, as a person sees it"
-        columns = ("Verdicts", "Checked", "Right", "Accuracy in %")
-        notes.append(f"Cohen's kappa of the verdicts: {number(report.kappa, 2).text}.")
-        if report.rows_with_rubrics:
-            looked = counted(report.rows_with_rubrics, "row")
-            notes.append(f"Single rubrics: of the {looked} that say which are wrong.")
-    notes.append("In brackets: 95 % interval after Wilson, as if the rows were independent.")
-    rows = []
-    for line in report.lines:
-        rate = wilson(line.agreed, line.checked)
-        row = dict(zip(columns, (line.what, line.checked, line.agreed, rate), strict=True))
-        if report.of_error_types:
-            row["Judge says yes"] = line.judge_yes
-            row["Person says yes"] = line.person_yes
-            row["Cohen's kappa"] = number(line.kappa, 2)
-        rows.append(row)
-    return [table(title, rows, notes)]
+def read_verdicts(path: str) -> tuple[list[SheetRow], int]:
+    """The rows of a sheet of verdicts that a person has checked, and of how many."""
+    return read_sheet(path, [SOLVED], [_WRONG_RUBRICS])
 
 
-def _report(
-    path: str, rows: Sequence[SheetRow], lines: Sequence[CheckLine], **fields: Any
-) -> CheckReport:
-    done = sum(bool(row.opinions) for row in rows)
-    judges = sorted({judge for row in rows if (judge := row.cells.get("judge"))})
-    return CheckReport(path, len(rows), done, tuple(judges), tuple(lines), **fields)
+def _side_by_side(
+    rows: Sequence[SheetRow], votes: Sequence[tuple[Vote, Vote]], person: str
+) -> tuple[dict[AnswerKey, str], tuple[JudgeVerdicts, ...]]:
+    """The context of each answer, and what the judges and the person say of it."""
+    contexts: dict[AnswerKey, str] = {}
+    judges: defaultdict[tuple[JudgeKey, int], dict[AnswerKey, Vote]] = defaultdict(dict)
+    own: dict[AnswerKey, Vote] = {}
+    logs: dict[str, int] = {}
+    seen: Counter[tuple[str, AnswerKey]] = Counter()
+    for row, (of_judge, of_person) in zip(rows, votes, strict=True):
+        log = logs.setdefault(row.cells.get("log", ""), len(logs))
+        key = AnswerKey(log, row.cells.get("task") or row.where, run_of(row))
+        if own.setdefault(key, of_person) != of_person:
+            raise ClbenchError(
+                f"{row.where}: another row is of the same answer (task {key.task_id}, run "
+                f"{key.epoch}) by another judge, and what you wrote there differs. Make them alike."
+            )
+        contexts[key] = row.cells.get("context") or key.task_id
+        judge = row.cells.get("judge") or "judge"
+        judges[JudgeKey(judge, "", ""), seen[judge, key]][key] = of_judge
+        seen[judge, key] += 1
+    found = [JudgeVerdicts(key, again, said) for (key, again), said in judges.items()]
+    return contexts, (*found, JudgeVerdicts(JudgeKey(person, BY_HAND, ""), 0, own))
 
 
-def _agreed(opinions: Iterable[Opinion]) -> int:
-    return sum(one.judge == one.person for one in opinions)
+def run_of(row: SheetRow) -> int:
+    run = row.cells.get("run") or "1"
+    if not run.isdecimal():
+        raise ClbenchError(f"{row.where}: `{run}` under `run`. It was a number; put it back.")
+    return int(run)
 
 
-def _kappa(opinions: Sequence[Opinion]) -> float | None:
-    if not opinions:
-        return None
-    found = kappa(Counter((one.judge, one.person) for one in opinions))
-    return None if math.isnan(found) else found
+def _letters(types: Mapping[str, bool]) -> str:
+    return "".join("y" if types[key] else "n" for key in ERROR_TYPES)
 
 
-def _rubrics(row: SheetRow, path: str) -> list[Opinion]:
-    """The judge's and the person's word on each rubric of a row that was looked into."""
-    wrong = row.cells.get(_WRONG_RUBRICS, "").strip()
-    if not wrong:
-        return []
-    where = f"{path}, row {row.number}"
-    if not re.fullmatch(r"none|\d+([\s,;]+\d+)*", wrong, re.IGNORECASE):
+def statuses_of(row: SheetRow) -> tuple[str, str]:
+    """A letter per rubric, as the judge has it and as the person has it."""
+    listed = row.cells.get(_STATUS, "").split()
+    if not all(_LETTER.fullmatch(one) for one in listed):
         raise ClbenchError(
-            f"{where}: `{wrong}` under `{_WRONG_RUBRICS}`. Write the numbers of the rubrics on "
-            "which the judge is wrong, such as 2, 5; or none."
+            f"{row.where}: `{row.cells[_STATUS]}` under `{_STATUS}`. It was a list such as "
+            "1y 2n; put it back."
+        )
+    said = {int(one[:-1]): one[-1] for one in listed}
+    wrong = row.cells.get(_WRONG_RUBRICS, "").strip()
+    if wrong and not re.fullmatch(r"none|\d+([\s,;]+\d+)*", wrong, re.IGNORECASE):
+        raise ClbenchError(
+            f"{row.where}: `{wrong}` under `{_WRONG_RUBRICS}`. Write the numbers of the rubrics "
+            "on which the judge is wrong, such as 2, 5; or none."
         )
     numbers = {int(number) for number in re.findall(r"\d+", wrong)}
-    said = {int(n): letter == "y" for n, letter in _LETTER.findall(row.cells.get(_STATUS, ""))}
-    if unknown := sorted(numbers - said.keys()):
+    if unknown := sorted(number for number in numbers if said.get(number, "?") == "?"):
         raise ClbenchError(
-            f"{where}: `{wrong}` under `{_WRONG_RUBRICS}`, but the judge said neither yes nor no "
-            f"to rubric {unknown[0]}."
+            f"{row.where}: `{wrong}` under `{_WRONG_RUBRICS}`, but the judge said neither yes nor "
+            f"no to rubric {unknown[0]}."
         )
-    return [Opinion(yes, yes != (number in numbers)) for number, yes in said.items()]
+    changed = {"y": "n", "n": "y"}
+    own = (changed[said[n]] if n in numbers else said[n] for n in said)
+    return "".join(said.values()), "".join(own)
+
+
+def _contradicts(vote: Vote) -> bool:
+    """Whether a verdict does not follow from the rubrics, of which all must be met."""
+    known = bool(vote.status) and "?" not in vote.status
+    return known and vote.solved != ("n" not in vote.status)
 
 
 def _check_sheet(path: str, count: int) -> None:
@@ -267,6 +227,8 @@ def _write(
                     "answer": sample.output.completion,
                     "conversation": conversation_text(before_answer(sample.messages, own)),
                     "log": str(answer.log),
+                    "sample": answer.uuid,
+                    "context": answer.context_id,
                     **cells(answer, sample),
                 }
                 advance(1)
@@ -305,7 +267,7 @@ def _verdict_cells(answer: Answer, sample: EvalSample) -> dict[str, str]:
     words = {"y": "met", "n": "NOT MET"}
     texts = _metadata(sample, answer.scorer).get("rationales")
     return {
-        _SOLVED: _YES_NO[answer.solved],
+        SOLVED: _YES_NO[answer.solved],
         _STATUS: " ".join(f"{number}{letter}" for (number, _), letter in numbered),
         "rubrics": "\n".join(
             f"{number}. [{words.get(letter, '?')}] {text}"

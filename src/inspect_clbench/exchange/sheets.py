@@ -23,23 +23,18 @@ _NO = {"no", "n", "false", "0", "nein", "non"}
 
 
 @dataclass(frozen=True)
-class Opinion:
-    """One thing that a judge said and what a person made of it."""
-
-    judge: bool
-    person: bool
-
-
-@dataclass(frozen=True)
 class SheetRow:
-    """A row of a sheet that came back."""
+    """A row of a sheet that came back, and that a person has checked."""
 
-    number: int
-    """Counted as spreadsheets do: the titles are row 1."""
+    where: str
+    """The file and the row, counted as spreadsheets do: the titles are row 1."""
 
     cells: Mapping[str, str]
-    opinions: Mapping[str, Opinion]
-    """By question; those that the person left open are not among them."""
+    judge: Mapping[str, bool]
+    """What the judge said, by question."""
+
+    person: Mapping[str, bool]
+    """What the person says: the judge's word where the person left a blank."""
 
 
 def write_sheet(path: str, columns: Sequence[str], rows: Iterable[Mapping[str, str]]) -> None:
@@ -80,49 +75,52 @@ def from_cell(cell: str) -> str:
     return cell.removeprefix("'")
 
 
-def read_sheet(path: str, questions: Sequence[str]) -> list[SheetRow]:
-    """Read a sheet that a person has filled in.
+def read_sheet(
+    path: str, questions: Sequence[str], corrections: Sequence[str] = ()
+) -> tuple[list[SheetRow], int]:
+    """Read a sheet that a person has filled in: the rows with a mark of theirs, and of how many.
 
     Args:
         path: The file, as comma, semicolon or tab separated text.
         questions: The columns in which the judge said yes or no; a person's own word
             stands in the column of the same name and ` yours`.
+        corrections: Further columns that a person writes into, whatever the words.
     """
     titles, *lines = _table(path, [*questions, CONFIRM])
+    numbered = [(number, line) for number, line in enumerate(lines, start=2) if any(line)]
     found = []
-    for number, line in enumerate(lines, start=2):
-        if any(line):
-            cells = dict(zip(titles, map(from_cell, line), strict=False))
-            opinions = _opinions(cells, questions, f"{path}, row {number}")
-            found.append(SheetRow(number, cells, opinions))
-    if not any(row.opinions for row in found):
+    for number, line in numbered:
+        cells = dict(zip(titles, map(from_cell, line), strict=False))
+        if row := _checked(cells, questions, corrections, f"{path}, row {number}"):
+            found.append(row)
+    if not found:
         raise ClbenchError(
             f"{path}: nobody has filled it in. Write yes under `{CONFIRM}` where the judge is "
             f"right, or your own yes or no under a column that ends with `{YOURS.strip()}`."
         )
-    return found
+    return found, len(numbered)
 
 
-def _opinions(
-    cells: Mapping[str, str], questions: Sequence[str], where: str
-) -> dict[str, Opinion]:
+def _checked(
+    cells: Mapping[str, str], questions: Sequence[str], corrections: Sequence[str], where: str
+) -> SheetRow | None:
     confirmed = _word(cells, CONFIRM, where)
-    opinions = {}
-    for question in questions:
-        judge = _word(cells, question, where)
-        if judge is None:
-            raise ClbenchError(f"{where}: the judge's word under `{question}` is gone.")
-        own = _word(cells, question + YOURS, where)
-        if own is not None:
-            opinions[question] = Opinion(judge, own)
-        elif confirmed:
-            opinions[question] = Opinion(judge, judge)
-    if confirmed is False and not any(one.judge != one.person for one in opinions.values()):
+    judge = {question: _word(cells, question, where) for question in questions}
+    own = {question: _word(cells, question + YOURS, where) for question in questions}
+    corrected = any(cells.get(column, "").strip() for column in corrections)
+    if confirmed is None and not corrected and set(own.values()) == {None}:
+        return None
+    if None in judge.values():
+        gone = next(question for question, word in judge.items() if word is None)
+        raise ClbenchError(f"{where}: the judge's word under `{gone}` is gone.")
+    said = {question: bool(word) for question, word in judge.items()}
+    person = {q: said[q] if word is None else word for q, word in own.items()}
+    if confirmed is False and not corrected and person == said:
         raise ClbenchError(
             f"{where}: `{CONFIRM}` says no, but nothing is changed. Write what is right under "
             f"a column that ends with `{YOURS.strip()}`."
         )
-    return opinions
+    return SheetRow(where, cells, said, person)
 
 
 def _word(cells: Mapping[str, str], column: str, where: str) -> bool | None:

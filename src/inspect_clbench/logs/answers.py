@@ -26,6 +26,12 @@ if TYPE_CHECKING:
     import pandas as pd
 
 ERROR_TYPES_SCORER = "error_types"
+VERDICT_BY = "verdict_by_"
+ERROR_TYPES_BY = "error_types_by_"
+"""What the names of scores begin with that people gave; the person's name follows."""
+
+BY_HAND = "by hand"
+"""The judge's prompt of such a score."""
 
 Outcome = Literal["solved", "failed", "unscored", "errored"]
 
@@ -94,9 +100,18 @@ class Answer:
 Reader = Callable[[Log], list[Answer]]
 
 
-def read_answers(log: Log) -> list[Answer]:
-    """The answers of a log; several records per sample where judges were appended."""
-    summaries = read_summaries(log)
+def read_answers(
+    log: Log, *, summaries: Sequence[Summary] = (), people: bool = False
+) -> list[Answer]:
+    """The answers of a log; several records per sample where judges were appended.
+
+    Args:
+        log: The log.
+        summaries: Those of its samples, if they have been read.
+        people: Whether to add the verdicts of people. They are of some answers only, so
+            that no rate can be made of them.
+    """
+    summaries = summaries or read_summaries(log)
     names = score_names(log, summaries, VERDICT_SCORERS)
     if not names and any(s.error is None and s.completed for s in summaries):
         raise ClbenchError(
@@ -106,15 +121,21 @@ def read_answers(log: Log) -> list[Answer]:
     return [
         answer_of(log, summary, name, (summary.scores or {}).get(name))
         for summary in summaries
-        for name in names or [RUBRIC_JUDGE]
+        for name in (*(names or [RUBRIC_JUDGE]), *(people_names(summary) if people else ()))
     ]
 
 
-def read_labels(log: Log) -> list[Answer]:
+def read_labels(
+    log: Log, *, summaries: Sequence[Summary] = (), people: bool = False
+) -> list[Answer]:
     """The answers of a log with the error types of each; none if it was never labelled."""
-    summaries = read_summaries(log)
+    summaries = summaries or read_summaries(log)
     answers = []
-    for name in score_names(log, summaries, (ERROR_TYPES_SCORER,)):
+    names = score_names(log, summaries, (ERROR_TYPES_SCORER,))
+    if people:
+        by_hand = (people_names(summary, ERROR_TYPES_BY) for summary in summaries)
+        names += dict.fromkeys(name for some in by_hand for name in some)
+    for name in names:
         scores = [(summary.scores or {}).get(name) for summary in summaries]
         labels = within_draw(
             [
@@ -192,6 +213,11 @@ def score_names(
     names = [score.name for score in results.scores] if results else []
     names += [name for sample in samples for name in sample.scores or ()]
     return [name for name in dict.fromkeys(names) if _is_of(name, scorers)]
+
+
+def people_names(sample: Summary | EvalSample, prefix: str = VERDICT_BY) -> list[str]:
+    """The names of the scores that people gave a sample."""
+    return [name for name in sample.scores or () if name.startswith(prefix)]
 
 
 def _is_of(name: str, scorers: Sequence[str]) -> bool:

@@ -1,23 +1,22 @@
 """Agreement of judges as tables, with notes on what was left out."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
-from inspect_clbench.analysis.agreement import Agreement, Level
+from inspect_clbench.analysis.agreement import ALL_TYPES, Agreement, Level
+from inspect_clbench.analysis.bootstrap import Figure
+from inspect_clbench.analysis.statistics import FEW_CONTEXTS
 from inspect_clbench.analysis.verdicts import AnswerKey
-from inspect_clbench.output.tables import Cell, Table, number, share, table
+from inspect_clbench.output.tables import NOTHING, Cell, Note, Table, share, table
 from inspect_clbench.text import counted, some
 
 _NAMED = 5
 
 
 def agreement_tables(agreement: Agreement, list_tasks: bool = False) -> list[Table]:
-    """Both levels, each pair of judges, each judge, steadiness, and disputed answers."""
-    tables = [
-        _levels_table(agreement),
-        _pairs_table("Verdicts", agreement.verdicts, ("Both solved", "Neither")),
-        _pairs_table("Rubrics", agreement.rubrics, ("Both yes", "Both no")),
-        _judges_table(agreement),
-    ]
+    """The levels, each pair of judges, each judge, steadiness, and disputed answers."""
+    tables = [_levels_table(agreement), _pairs_table(agreement)]
+    if agreement.judges:
+        tables.append(_judges_table(agreement))
     if agreement.steadiness:
         tables.append(_steadiness_table(agreement))
     if list_tasks:
@@ -26,42 +25,67 @@ def agreement_tables(agreement: Agreement, list_tasks: bool = False) -> list[Tab
 
 
 def _levels_table(agreement: Agreement) -> Table:
+    most = max(len(level.pairs) for level in agreement.levels)
     rows = []
-    for name, level in (("Verdicts", agreement.verdicts), ("Rubrics", agreement.rubrics)):
-        figures = {"Cohen's kappa": number(level.pairs[0].kappa)}
-        if len(agreement.judges) > 2:
-            figures = {
-                "All agree %": share(level.unanimous),
-                "Krippendorff's alpha": number(level.alpha),
-            }
-        rows.append(
-            {
-                "Level": name,
-                "Compared": level.compared,
-                "Agreement %": share(level.agreement),
-                **figures,
-            }
-        )
-    title = f"{agreement.dataset_name}: agreement of {len(agreement.judges)} judges"
+    for level in agreement.levels:
+        row = {
+            "Level": _title(level),
+            "Compared": level.compared,
+            "Agreement %": _share(level.agreement),
+        }
+        if most > 1:
+            row["All agree %"] = _share(level.unanimous)
+            row["Krippendorff's alpha"] = _number(level.alpha)
+        else:
+            row["Cohen's kappa"] = _number(level.pairs[0].kappa)
+        rows.append(row)
+    names = dict.fromkeys(n for p in agreement.levels[-1].pairs for n in (p.first, p.second))
+    judges = len(agreement.names) or len(names)
+    title = f"{agreement.source}: agreement of {judges} judges"
     return table(title, rows, _notes(agreement))
 
 
-def _pairs_table(name: str, level: Level, words: tuple[str, str]) -> Table:
-    rows = (
-        {
-            "First judge": pair.first,
-            "Second judge": pair.second,
-            words[0]: pair.both,
-            "Only first": pair.only_first,
-            "Only second": pair.only_second,
-            words[1]: pair.neither,
-            "Compared": pair.compared,
-            "Agreement %": share(pair.agreement),
-            "Cohen's kappa": number(pair.kappa),
-        }
-        for pair in level.pairs
-    )
-    return table(f"{name} by pair of judges", rows, left=2)
+def _pairs_table(agreement: Agreement) -> Table:
+    rows = []
+    for level in agreement.levels:
+        for pair in level.pairs:
+            yes_or_no = level.name != ALL_TYPES
+            rows.append(
+                {
+                    "Level": _title(level),
+                    "First judge": pair.first,
+                    "Second judge": pair.second,
+                    "Both yes": pair.both if yes_or_no else None,
+                    "Only first": pair.only_first if yes_or_no else None,
+                    "Only second": pair.only_second if yes_or_no else None,
+                    "Both no": pair.neither if yes_or_no else None,
+                    "Compared": pair.compared,
+                    "Agreement %": _share(pair.agreement),
+                    "Cohen's kappa": _number(pair.kappa),
+                }
+            )
+    return table("Pairs of judges", rows, left=3)
+
+
+def _title(level: Level) -> str:
+    return level.name[:1].upper() + level.name[1:]
+
+
+def _share(figure: Figure) -> Cell:
+    return _cell(figure, lambda value: f"{100 * value:.1f}")
+
+
+def _number(figure: Figure) -> Cell:
+    return _cell(figure, lambda value: f"{value:.3f}")
+
+
+def _cell(figure: Figure, words: Callable[[float], str]) -> Cell:
+    if figure.value is None:
+        return NOTHING
+    text = words(figure.value)
+    if figure.low is not None and figure.high is not None:
+        text += f"\n[{words(figure.low)}, {words(figure.high)}]"
+    return Cell(text, figure._asdict())
 
 
 def _judges_table(agreement: Agreement) -> Table:
@@ -111,9 +135,29 @@ def _disputed_table(agreement: Agreement) -> Table:
     return table(title, rows, columns=columns, left=len(columns))
 
 
-def _notes(agreement: Agreement) -> Iterator[str]:
-    yield f"Judges: {', '.join(agreement.names)}."
-    yield from agreement.left_out
+def _notes(agreement: Agreement) -> Iterator[Note | str]:
+    if agreement.names:
+        yield f"Judges: {', '.join(agreement.names)}."
+    if filled := agreement.filled:
+        rows = counted(filled.rows, "row")
+        yield f"{filled.checked:,} of {rows} checked. In a checked row, blanks agree with the judge."
+        if filled.contrary:
+            yield Note(
+                "warning",
+                f"In {counted(filled.contrary, 'row')} the person's verdict does not follow from "
+                "the rubrics: under `wrong rubrics` not all are named.",
+            )
+    yield from _interval_notes(agreement)
+    left = agreement.left
+    for name, number in (("first", left.first), ("second", left.second)):
+        if number:
+            yield f"Left out: answers that only the {name} log has ({number:,})."
+    if left.copied:
+        once = "; it is taken once" if left.taken_once else ""
+        yield (
+            f"{', '.join(left.copied)}: the same in both logs to the last rubric, so probably "
+            f"one score that was copied along{once}."
+        )
     for one in agreement.steadiness:
         if one.share is not None:
             flips = f" (first: {_first(one.flipped)})" if one.flipped else ""
@@ -122,17 +166,17 @@ def _notes(agreement: Agreement) -> Iterator[str]:
                 f"{len(one.flipped):,} of {counted(one.compared, 'answer')}, "
                 f"{100 * one.share:.1f} %{flips}."
             )
-    for name, level in (("verdict", agreement.verdicts), ("rubric", agreement.rubrics)):
+    for level in agreement.levels:
         figures = [pair.kappa for pair in level.pairs if pair.compared]
-        if len(agreement.judges) > 2 and level.compared:
+        if len(level.pairs) > 1 and level.compared:
             figures.append(level.alpha)
-        if None in figures:
+        if any(figure.value is None for figure in figures):
             yield (
-                f"–: every {name} compared is the same word, which leaves no chance agreement "
-                "to measure kappa or alpha against."
+                f"–: {level.name}, where compared, are all the same word, which leaves no chance "
+                "agreement to measure kappa or alpha against."
             )
         if not level.compared:
-            yield f"No {name} was given by two judges."
+            yield f"–: no {level.name} by two judges."
     judges = agreement.judges
     failed = sum(judge.failed for judge in judges)
     others = sum(judge.others for judge in judges)
@@ -146,6 +190,19 @@ def _notes(agreement: Agreement) -> Iterator[str]:
         (agreement.unlike, "answers with other rubrics in the other log"),
     )
     yield from (f"Left out: {what} ({found:,})." for found, what in reasons if found)
+
+
+def _interval_notes(agreement: Agreement) -> Iterator[Note | str]:
+    yield (
+        "In brackets: 95 % interval from drawing whole contexts anew; a kappa or alpha of "
+        "exactly 1 has none."
+    )
+    contexts = {level.contexts for level in agreement.levels if level.compared}
+    if contexts and min(contexts) < FEW_CONTEXTS:
+        few = counted(min(contexts), "context")
+        yield Note(
+            "warning", f"With {few} the intervals are rough, and with one there is none."
+        )
 
 
 def _first(keys: Sequence[AnswerKey]) -> str:
