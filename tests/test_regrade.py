@@ -1,13 +1,16 @@
 """Asking again for the rows without a verdict, and for no others."""
 
+import threading
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from inspect_ai import Task, eval, score
 from inspect_ai.dataset import Sample
 from inspect_ai.log import read_eval_log, write_eval_log
+from inspect_ai.model import ModelConfig
 from inspect_ai.scorer import includes
 
 from inspect_clbench.errors import ClbenchError
@@ -58,6 +61,9 @@ def test_only_failed_rows_are_asked_again(serve: Serve, dataset: str, tmp_path: 
     done = clbench("regrade", log.location)
     assert done.exit_code == 0, done.stderr
     assert "4 rows" in done.stdout
+    named = f"Judge, from the log: openai-api/loop/judge (base_url={server.url}"
+    assert done.stderr.startswith(named)
+    assert f"Wrote {log.location}\n" in done.stderr
     assert len(server.calls) == asked + 4
 
     again = read_eval_log(log.location)
@@ -143,3 +149,185 @@ def test_error_types_from_before_are_pointed_out(
     code, _, errors = clbench("regrade", log.location)
     assert code == 0
     assert "error types are from before: 2 rows count there as without a verdict" in errors
+
+
+@pytest.fixture
+def failed(serve: Serve, dataset: str, tmp_path: Path) -> tuple[Judge, LoopbackServer, str]:
+    """A judge that is mended, its server, and the log of two rows without a verdict."""
+    judge = Judge()
+    server = serve(judge)
+    log = run_eval(dataset, tmp_path)
+    judge.mended = True
+    server.calls.clear()
+    return judge, server, log.location
+
+
+def change_header(path: str, **roles: Any) -> None:
+    log = read_eval_log(path)
+    scorers = log.eval.scorers or []
+    if "options" in roles:
+        scorers[0].options = roles.pop("options")
+    log.eval.model_roles = roles or log.eval.model_roles
+    write_eval_log(log, path)
+
+
+def test_a_log_that_changes_while_its_judge_is_asked_is_left_alone(
+    serve: Serve, dataset: str, tmp_path: Path
+) -> None:
+    judge = Judge()
+    path = ""
+
+    def write_theirs() -> None:
+        log = read_eval_log(path)
+        log.eval.tags = ["theirs"]
+        write_eval_log(log, path)
+
+    def meanwhile(call: Call) -> Reply:
+        if judge.mended and "to bad1" in call.prompt:
+            other = threading.Thread(target=write_theirs)  # not in the server's event loop
+            other.start()
+            other.join(20)
+        return judge(call)
+
+    serve(meanwhile)
+    path = run_eval(dataset, tmp_path / "logs").location
+    judge.mended = True
+    code, out, err = clbench("regrade", path)
+    assert (code, out) == (2, "")
+    assert f"{path}: was written by somebody else meanwhile, and is left as it is." in err
+    kept = err.strip().rsplit("The result: ", 1)[1]
+    assert metrics_of(read_eval_log(kept))["judge_failures"] == 0
+    assert read_eval_log(path).eval.tags == ["theirs"]
+    assert metrics_of(read_eval_log(path))["judge_failures"] == 2
+
+
+@pytest.mark.parametrize("output", ["{log}", "{folder}", "{folder}/typo/x.eval"])
+def test_a_target_that_cannot_be_written_is_refused_before_the_judge_is_asked(
+    failed: tuple[Judge, LoopbackServer, str], output: str
+) -> None:
+    _, server, log = failed
+    place = output.format(log=log, folder=Path(log).parent)
+    code, out, err = clbench("regrade", log, "--output", place)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert server.calls == []
+
+
+def test_verdicts_that_were_given_before_the_judge_was_gone_are_kept(
+    serve: Serve, tmp_path: Path
+) -> None:
+    names = [f"bad{number}" for number in range(8)]
+    dataset = write_rows(tmp_path / "rows.jsonl", [row(name) for name in names])
+    mended = False
+
+    def judge(call: Call) -> Reply:
+        if call.model == "judge" and mended:
+            return Reply(GOOD) if "to bad0" in call.prompt else Reply(status=401, delay=0.5)
+        return Judge()(call)
+
+    serve(judge)
+    log = run_eval(dataset, tmp_path)
+    mended = True
+    code, out, err = clbench("regrade", log.location)
+    assert (code, out) == (2, "")
+    assert "The judge cannot work: role grader, model openai-api/loop/judge" in err
+    assert "of 8 rows." in err
+    again = read_eval_log(log.location)
+    assert metrics_of(again)["judge_failures"] == 7
+    assert metrics_of(again)["solving_rate"] == pytest.approx(1 / 8)
+
+
+def test_an_address_that_only_the_log_names_is_not_asked(
+    failed: tuple[Judge, LoopbackServer, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, server, log = failed
+    theirs = server.url
+    monkeypatch.setenv("LOOP_BASE_URL", "http://127.0.0.1:9/v1")
+    code, out, err = clbench("regrade", log)
+    assert (code, out) == (2, "")
+    assert f"base_url={theirs}" in err
+    assert "your environment says http://127.0.0.1:9/v1" in err
+    assert "--judge provider/model, or say --yes" in err
+    assert server.calls == []
+    assert clbench("regrade", log, "--yes").exit_code == 0
+    assert len(server.calls) == 2
+
+
+def test_model_arguments_out_of_a_log_need_a_yes(
+    failed: tuple[Judge, LoopbackServer, str],
+) -> None:
+    _, server, log = failed
+    name = "openai-api/loop/judge"
+    change_header(log, grader=ModelConfig(model=name, args={"responses_api": False}))
+    code, _, err = clbench("regrade", log)
+    assert (code, server.calls) == (2, [])
+    assert "the log names openai-api/loop/judge (responses_api=False)" in err
+    # A judge of the user's own takes nothing from the log.
+    assert clbench("regrade", log, "--judge", name).exit_code == 0
+
+
+def test_no_other_model_of_a_log_is_built(failed: tuple[Judge, LoopbackServer, str]) -> None:
+    _, _, log = failed
+    change = read_eval_log(log)
+    change.eval.model = "hf/some/weights"
+    change.eval.model_args = {"model_path": "/nowhere"}
+    roles = dict(change.eval.model_roles or {})
+    change.eval.model_roles = {**roles, "helper": ModelConfig(model="vllm/some/weights")}
+    write_eval_log(change, log)
+    assert regrade(log).still_failed == 0
+
+
+@pytest.mark.parametrize("prompt", ["{folder}/template.txt", "~/secret", 3])
+def test_a_template_out_of_a_log_is_not_opened(
+    failed: tuple[Judge, LoopbackServer, str], prompt: Any, tmp_path: Path
+) -> None:
+    _, server, log = failed
+    (tmp_path / "template.txt").write_text("{rubrics_text} {model_output}")
+    named = prompt.format(folder=tmp_path) if isinstance(prompt, str) else prompt
+    change_header(log, options={"judge_prompt": named})
+    code, _, err = clbench("regrade", log)
+    assert (code, server.calls) == (2, [])
+    assert "a path out of a log is not opened" in err
+
+
+@pytest.mark.parametrize(
+    "options", [{"attempts": 0}, {"attempts": "x"}, {"nonsense": 1}, {"judge_failure": "x"}]
+)
+def test_options_that_are_wrong_are_one_line(
+    failed: tuple[Judge, LoopbackServer, str], options: dict[str, Any]
+) -> None:
+    _, server, log = failed
+    change_header(log, options=options)
+    code, out, err = clbench("regrade", log)
+    assert (code, out, server.calls) == (2, "", [])
+    assert err.splitlines()[-1].startswith("clbench: ")
+
+
+@pytest.mark.parametrize(
+    ("judge", "message"),
+    [
+        ("nobody/knows", "nobody"),
+        ("openai/gpt-5.1", "OPENAI_API_KEY"),
+        ("no-slash", "no-slash"),
+    ],
+)
+def test_a_judge_that_cannot_be_built_is_one_line(
+    judge: str,
+    message: str,
+    failed: tuple[Judge, LoopbackServer, str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    _, _, log = failed
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    before = Path(log).read_bytes()
+    code, out, err = clbench("regrade", log, "--judge", judge)
+    assert (code, out) == (2, "")
+    last = err.splitlines()[-1]
+    assert last.startswith(f"clbench: {log}: the judge cannot be asked (")
+    assert message in last
+    assert Path(log).read_bytes() == before
+
+
+def test_a_folder_is_refused(tmp_path: Path) -> None:
+    code, _, err = clbench("regrade", str(tmp_path))
+    assert code == 2
+    assert err == f"clbench: {tmp_path}: a folder. Name one log file in it.\n"
