@@ -111,6 +111,20 @@ def test_a_pilot_tells_the_lengths(tmp_path: Path) -> None:
     assert found.rate == pytest.approx(6 / 8)
 
 
+def test_a_pilot_of_enough_contexts_tells_the_variances(tmp_path: Path) -> None:
+    ids = [f"t{i}" for i in range(80)]
+    # Forty contexts of two tasks in two runs: contexts are all alike, tasks of a context
+    # differ, runs never do.
+    verdicts = {id: ["yyy" if n % 2 else "nnn"] * 2 for n, id in enumerate(ids)}
+    log = make_log(tmp_path / "logs", tasks(*ids), verdicts)
+    found = plan(MODEL, dataset=log.eval.task_args["dataset"], pilot=log.location)
+    assert found.spread.from_pilot
+    # Mean square between tasks 2 x 0.5 = 1 over two runs.
+    assert (found.spread.context, found.spread.run) == (0, 0)
+    assert found.spread.task == pytest.approx(0.5)
+    assert found.rate == 0.5
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -14,7 +14,6 @@ share of the first two that two models have in common.
 
 import hashlib
 import math
-import statistics
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -26,15 +25,18 @@ from inspect_ai.model import ModelCost, ModelUsage, compute_model_cost
 
 from inspect_clbench.analysis.costs import UNDER_TEST, Prices, read_prices
 from inspect_clbench.analysis.frames import Result
-from inspect_clbench.analysis.statistics import LEVEL, statistics_library
+from inspect_clbench.analysis.noise import variance_components
+from inspect_clbench.analysis.statistics import FEW_CONTEXTS, LEVEL, statistics_library
 from inspect_clbench.benchmarks import CLBENCH, CLBENCH_LIFE, DEFAULT_JUDGE, GRADER
 from inspect_clbench.data.dataset import draw_samples, load_samples
 from inspect_clbench.data.selection import cache_order
 from inspect_clbench.errors import ClbenchError
 from inspect_clbench.judge.prompt import load_judge_prompt
+from inspect_clbench.logs.answers import Answer
 from inspect_clbench.logs.files import Paths, find_logs
 from inspect_clbench.logs.samples import read_usages
-from inspect_clbench.logs.series import load_series
+from inspect_clbench.logs.series import load_series, trials_of
+from inspect_clbench.metrics.solving import mean_rate, run_rates
 
 POWER = 0.8
 BATCH_PRICE = 0.5
@@ -332,11 +334,27 @@ def _from_pilot(pilot: Paths | None, rate: float) -> tuple[Lengths, Spread, floa
         verdict=_measured((use.context, use.verdict) for use in used),
         from_pilot=True,
     )
-    series = load_series(logs)
-    scored = [answer for one in series for answer in one.scored]
-    found = statistics.fmean(answer.solved for answer in scored) if scored else rate
-    rate = min(max(found, _LEAST_RATE), 1 - _LEAST_RATE)
-    return lengths, Spread.usual(rate), rate
+    scored = [answer for one in load_series(logs) for answer in one.scored]
+    if scored:
+        rate = mean_rate(run_rates(trials_of(scored)))
+        rate = min(max(rate, _LEAST_RATE), 1 - _LEAST_RATE)
+    return lengths, _spread(scored) or Spread.usual(rate), rate
+
+
+def _spread(answers: Sequence[Answer]) -> Spread | None:
+    """The variances of a pilot; none where its contexts or runs are too few to tell them."""
+    contexts: defaultdict[str, defaultdict[tuple[str, str], list[list[bool]]]]
+    contexts = defaultdict(lambda: defaultdict(list))
+    for answer in answers:
+        key = (answer.log.model, answer.task_id)
+        contexts[f"{answer.log.model} {answer.context_id}"][key].append([answer.solved])
+    if len(contexts) < FEW_CONTEXTS:
+        return None
+    found = variance_components([list(tasks.values()) for tasks in contexts.values()])
+    context, task, run = found["context"], found["task"], found["run"]
+    if context is None or task is None or run is None:
+        return None
+    return Spread(context, task, run, from_pilot=True)
 
 
 def _measured(pairs: Iterable[tuple[str, float]]) -> Span:
