@@ -7,7 +7,7 @@ really have. A key without a description, or a description without a key, ends t
 
 import inspect
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import StrEnum
 from importlib import import_module
 from pathlib import Path
@@ -178,10 +178,11 @@ MORE_API = {
 }  # fmt: skip
 
 
-def table(heads: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    """A Markdown table."""
-    lines = [list(heads)]
-    lines += [["---"] * len(lines[0]), *map(list, rows)]
+def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A Markdown table, without columns that are empty."""
+    content = list(rows)
+    kept = [n for n in range(len(heads)) if any(row[n] for row in content)]
+    lines = [[line[n] for n in kept] for line in (heads, ["---"] * len(heads), *content)]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
