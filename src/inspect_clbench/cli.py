@@ -299,21 +299,25 @@ def costs_command(
 
 @app.command("compare")
 def compare_command(
-    a: Annotated[str, _argument("Log, folder or URL of A.", "A")],
-    b: Annotated[str, _argument("Log, folder or URL of B.", "B")],
+    logs: Logs,
+    model: Annotated[
+        list[str] | None, _option("Compare this model, by its name or a part; repeatable.")
+    ] = None,
     judge: Annotated[
         str | None, _option("Whose scores to take where there are several judges'.")
     ] = None,
-    tasks: Annotated[bool, _option("List the tasks won and lost.", "--tasks")] = False,
+    tasks: Annotated[
+        bool, _option("List the tasks won and lost, of two models.", "--tasks")
+    ] = False,
     seed: Annotated[int | None, _option("Seed of the bootstrap; fixed if not given.")] = None,
     format: FormatOption = None,
     output: OutputOption = None,
 ) -> None:
-    """Whether A beats B: the difference over the same tasks, and how sure it is."""
+    """Which model is better: the differences over the same tasks, and how sure they are."""
     from inspect_clbench.analysis.compare import SEED, compare
 
     chosen = SEED if seed is None else seed
-    make = partial(compare, a, b, seed=chosen, judge=judge)
+    make = partial(compare, *logs, models=model or (), seed=chosen, judge=judge)
     _deliver(make, format, output, list_tasks=tasks)
 
 

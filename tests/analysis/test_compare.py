@@ -89,7 +89,13 @@ def logs(tmp_path_factory: pytest.TempPathFactory) -> Logs:
 
 @pytest.fixture(scope="module")
 def found(logs: Logs) -> Comparison:
-    return compare(logs.alpha, logs.beta)
+    return two(logs.alpha, logs.beta)
+
+
+def two(*paths: str, **options: Any) -> Comparison:
+    found = compare(*paths, **options)
+    assert isinstance(found, Comparison)
+    return found
 
 
 def test_one_run_each_by_hand(found: Comparison) -> None:
@@ -114,7 +120,7 @@ def test_one_run_each_by_hand(found: Comparison) -> None:
 
 
 def test_a_frame_has_a_row_for_all_tasks_and_per_category(logs: Logs) -> None:
-    found = compare(logs.alpha, logs.beta)
+    found = two(logs.alpha, logs.beta)
     frame = found.to_pandas().set_index("group")
     assert list(frame.index) == [
         "Overall", "Domain Knowledge Reasoning", "Rule System Application",
@@ -129,42 +135,41 @@ def test_a_frame_has_a_row_for_all_tasks_and_per_category(logs: Logs) -> None:
 
 
 def test_the_sides_change_places(logs: Logs) -> None:
-    forth, back = compare(logs.alpha, logs.beta), compare(logs.beta, logs.alpha)
+    forth, back = two(logs.alpha, logs.beta), two(logs.beta, logs.alpha)
     assert back.overall.difference == -forth.overall.difference
     assert (back.overall.won, back.overall.lost) == (1, 4)
     assert "alpha solves 37.5 points more than" in sentence(back)
 
 
 def test_runs_are_paired_where_both_have_as_many(logs: Logs) -> None:
-    found = compare(logs.alpha_twice, logs.beta_twice)
+    found = two(logs.alpha_twice, logs.beta_twice)
     assert found.by_run
     assert found.mcnemar is None
     rates = {t.task_id: (t.a, t.b) for t in found.tasks}
     assert rates["t4"] == (0.5, 1.0)
     assert rates["t5"] == (0.5, 0.0)
     assert found.overall.rate_a == pytest.approx(9 / 16)
-    assert "run n of A with run n of B, 2 runs" in notes(found)
+    assert "run n of one side with run n of the other, 2 runs" in notes(found)
 
 
 def test_other_numbers_of_runs_are_paired_by_their_means(logs: Logs) -> None:
-    found = compare(logs.alpha_twice, logs.beta)
+    found = two(logs.alpha_twice, logs.beta)
     assert not found.by_run
     assert found.mcnemar is None
     assert {t.task_id: t.a for t in found.tasks}["t5"] == 0.5
-    assert "mean over the runs of A (2) with its mean over the runs of B (1)" in notes(found)
+    assert "its mean over the runs (A: 2, B: 1)" in notes(found)
 
 
 def test_tasks_of_one_side_are_named_and_left_out(logs: Logs) -> None:
-    found = compare(logs.alpha, logs.beta_more)
-    assert found.only_a == ("t1", "t2", "t3", "t4")
-    assert found.only_b == ("t9",)
+    found = two(logs.alpha, logs.beta_more)
+    assert found.missing == (("t9",), ("t1", "t2", "t3", "t4"))
     assert found.overall.tasks == 4
-    assert "Only A has a score for 4 tasks, left out: t1, t2, t3, t4." in notes(found)
-    assert "Only B has a score for 1 task, left out: t9." in notes(found)
+    assert "B has no score for 4 tasks, left out: t1, t2, t3, t4." in notes(found)
+    assert "A has no score for 1 task, left out: t9." in notes(found)
 
 
 def test_a_log_against_itself(logs: Logs) -> None:
-    found = compare(logs.alpha, logs.alpha)
+    found = two(logs.alpha, logs.alpha)
     assert found.names == ("openai-api/loop/alpha (A)", "openai-api/loop/alpha (B)")
     assert "cannot tell" in sentence(found)
     assert "they did the same on every task" in sentence(found)
@@ -172,19 +177,21 @@ def test_a_log_against_itself(logs: Logs) -> None:
 
 
 def test_another_judge_is_pointed_out(logs: Logs) -> None:
-    assert "differ: the difference may be theirs" not in notes(compare(logs.alpha, logs.beta))
-    found = compare(logs.alpha, logs.other_judge)
+    assert "differ: the difference may be theirs" not in notes(two(logs.alpha, logs.beta))
+    found = two(logs.alpha, logs.other_judge)
     assert "! The judges differ: the difference may be theirs" in notes(found)
     assert found.names[1] == "openai-api/loop/alpha (openai-api/loop/other)"
 
 
 def test_several_series_on_a_side_are_named(logs: Logs) -> None:
-    with pytest.raises(ClbenchError, match=r"2 series.*loop/judge .*loop/other"):
-        compare(logs.two_judges, logs.beta)
-    found = compare(logs.two_judges, logs.beta, judge="openai-api/loop/judge")
+    with pytest.raises(
+        ClbenchError, match=r"alpha: 2 series, not one.*loop/judge\).*loop/other\)"
+    ):
+        two(logs.two_judges, logs.beta)
+    found = two(logs.two_judges, logs.beta, judge="openai-api/loop/judge")
     assert found.overall.difference == 0.375
     with pytest.raises(ClbenchError, match=r"no scores of nobody\. There are .*loop/judge"):
-        compare(logs.two_judges, logs.beta, judge="nobody")
+        two(logs.two_judges, logs.beta, judge="nobody")
 
 
 def notes(comparison: Comparison) -> str:

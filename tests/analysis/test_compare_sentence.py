@@ -21,17 +21,15 @@ def comparison(
 ) -> Comparison:
     """A comparison of tasks by context, given as the difference of A and B."""
     tasks = tuple(
-        PairedTask(f"t{i}.{j}", f"c{i}", "x", a=max(d, 0.0), b=max(-d, 0.0))
+        PairedTask(f"t{i}.{j}", f"c{i}", "x", (max(d, 0.0), max(-d, 0.0)))
         for i, differences in enumerate(contexts)
         for j, d in enumerate(differences)
     )
     return Comparison(
-        a=a or series("alpha"),
-        b=b or series("beta"),
+        series=(a or series("alpha"), b or series("beta")),
         tasks=tasks,
         by_run=True,
-        only_a=(),
-        only_b=(),
+        missing=((), ()),
         no_common_run=(),
         overall=difference_of(tasks),
         categories=(),

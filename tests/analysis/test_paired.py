@@ -20,7 +20,7 @@ from inspect_clbench.errors import ClbenchError
 def tasks(*contexts: Sequence[float]) -> list[PairedTask]:
     """Tasks by context, given as the difference of A and B."""
     return [
-        PairedTask(f"t{i}.{j}", f"c{i}", "x", a=max(d, 0.0), b=max(-d, 0.0))
+        PairedTask(f"t{i}.{j}", f"c{i}", "x", (max(d, 0.0), max(-d, 0.0)))
         for i, differences in enumerate(contexts)
         for j, d in enumerate(differences)
     ]

@@ -4,7 +4,7 @@
 """
 
 from inspect_clbench.analysis.agreement import Agreement, agreement
-from inspect_clbench.analysis.compare import Comparison, compare
+from inspect_clbench.analysis.compare import Comparison, Ranking, compare
 from inspect_clbench.analysis.costs import Costs, costs
 from inspect_clbench.analysis.errors import ErrorReport, errors
 from inspect_clbench.analysis.groups import TokenRule
@@ -24,6 +24,7 @@ __all__ = [
     "Log",
     "NearMisses",
     "Plan",
+    "Ranking",
     "Report",
     "Series",
     "TaskView",

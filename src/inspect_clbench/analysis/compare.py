@@ -1,28 +1,33 @@
-"""Whether one model beats another: two series, paired over the same tasks and runs."""
+"""Whether one model beats another: series, paired over the same tasks and runs."""
 
 import statistics
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
+from itertools import combinations
+from os import PathLike, fspath
 from typing import Any
 
 from inspect_clbench.analysis.frames import Result
 from inspect_clbench.analysis.paired import (
     Difference,
     PairedTask,
+    all_pairs,
     bootstrap_interval,
     difference_of,
     holm,
     mcnemar_p,
+    rank_sets,
 )
 from inspect_clbench.analysis.statistics import statistics_library
 from inspect_clbench.errors import ClbenchError
 from inspect_clbench.logs.answers import Answer
 from inspect_clbench.logs.files import check_one_dataset
 from inspect_clbench.logs.series import Series, load_series, series_names
-from inspect_clbench.text import counted
+from inspect_clbench.text import some
 
 SEED = 20260203
+OVERALL = "Overall"
 
 
 @dataclass(frozen=True)
@@ -36,21 +41,37 @@ class CategoryDifference:
 
 
 @dataclass(frozen=True)
-class Comparison(Result):
-    """All that the pairing of two series says. Differences are A minus B."""
+class Paired(Result):
+    """Models and the tasks that all of them have a score for."""
 
-    a: Series
-    b: Series
+    series: tuple[Series, ...]
     tasks: tuple[PairedTask, ...]
     by_run: bool
     """Whether run n was paired with run n; otherwise each task's mean over its runs."""
 
-    only_a: tuple[str, ...]
-    """Tasks that only A has a score for."""
+    missing: tuple[tuple[str, ...], ...]
+    """For each model the tasks that it has no score for and another model has."""
 
-    only_b: tuple[str, ...]
     no_common_run: tuple[str, ...]
-    """Tasks that both have scores for, but never of the same run."""
+    """Tasks that all have scores for, but never of the same run."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What to call the models: their names, or what else tells them apart."""
+        names = series_names(self.series)
+        if len(set(names)) < len(names):
+            names = [f"{name} ({side})" for name, side in zip(names, self.sides, strict=True)]
+        return tuple(names)
+
+    @property
+    def sides(self) -> tuple[str, ...]:
+        """A letter for each model, and for a twenty-seventh one its number."""
+        return tuple(chr(65 + i) if i < 26 else str(i + 1) for i in range(len(self.series)))
+
+
+@dataclass(frozen=True)
+class Comparison(Paired):
+    """All that the pairing of two series says. Differences are A minus B."""
 
     overall: Difference
     categories: tuple[CategoryDifference, ...]
@@ -61,99 +82,212 @@ class Comparison(Result):
     seed: int
 
     @property
-    def names(self) -> tuple[str, str]:
-        """What to call the two: their models, or what else tells them apart."""
-        a, b = series_names([self.a, self.b])
-        return (a, b) if a != b else (f"{a} (A)", f"{b} (B)")
+    def a(self) -> Series:
+        return self.series[0]
+
+    @property
+    def b(self) -> Series:
+        return self.series[1]
 
     def tasks_by_outcome(self, won: bool) -> list[PairedTask]:
         """The tasks that A won or lost, the clearest first."""
         chosen = [t for t in self.tasks if (t.a > t.b if won else t.a < t.b)]
-        return sorted(chosen, key=lambda task: (-abs(task.difference), task.task_id))
+        return sorted(chosen, key=lambda task: (-abs(task.a - task.b), task.task_id))
 
     def records(self) -> Iterator[dict[str, Any]]:
-        names = dict(zip("ab", self.names, strict=True))
-        rows: list[tuple[str, Difference, float | None]] = [("Overall", self.overall, None)]
-        rows += [(c.category, c.difference, c.p_holm) for c in self.categories]
-        for group, one, p_holm in rows:
-            figures = {**asdict(one), "difference": one.difference, "tied": one.tied}
-            yield {"group": group, **names, **figures, "p_holm": p_holm}
+        a, b = self.names
+        yield {"group": OVERALL, "a": a, "b": b, **_figures(self.overall), "p_holm": None}
+        for one in self.categories:
+            figures = _figures(one.difference)
+            yield {"group": one.category, "a": a, "b": b, **figures, "p_holm": one.p_holm}
 
 
-def compare(a: str, b: str, *, seed: int = SEED, judge: str | None = None) -> Comparison:
-    """Compare two models over the tasks, and where they can be paired the runs, of both.
+@dataclass(frozen=True)
+class RankedGroup:
+    """How models rank on some tasks."""
+
+    name: str
+    rates: tuple[float, ...]
+    ranks: tuple[tuple[int, int], ...]
+    """The best and the worst rank of each model that the data allow."""
+
+    pairs: tuple[Difference, ...]
+    """Of the first model and the second, the first and the third, and so on, with
+    intervals and p values that hold together for all pairs of the group."""
+
+
+@dataclass(frozen=True)
+class Ranking(Paired):
+    """Three models or more, the best first, over the same tasks."""
+
+    groups: tuple[RankedGroup, ...]
+    """All tasks, then each category."""
+
+    seed: int
+
+    def records(self) -> Iterator[dict[str, Any]]:
+        for group in self.groups:
+            named = list(zip(self.names, group.ranks, strict=True))
+            for ((a, ranks_a), (b, ranks_b)), one in zip(
+                combinations(named, 2), group.pairs, strict=True
+            ):
+                yield {
+                    "group": group.name,
+                    "a": a,
+                    "b": b,
+                    **_figures(one),
+                    "best_rank_a": ranks_a[0],
+                    "worst_rank_a": ranks_a[1],
+                    "best_rank_b": ranks_b[0],
+                    "worst_rank_b": ranks_b[1],
+                }
+
+
+def compare(
+    *logs: str | PathLike[str],
+    models: str | Sequence[str] = (),
+    seed: int = SEED,
+    judge: str | None = None,
+) -> Comparison | Ranking:
+    """Compare models over the tasks, and where they can be paired the runs, of all.
+
+    Two paths that hold one model each are A and B, even if it is the same model. Otherwise
+    all runs of a model, from whatever path, count together. Two models give a
+    `Comparison`, more a `Ranking`.
 
     Args:
-        a: A log, a folder of logs or a URL that holds the runs of one model.
-        b: The same for the other model.
+        logs: Logs, folders of logs or URLs.
+        models: Which of the models in them to compare, each by its name or a part of it
+            that no other has; all by default.
         seed: Seed of the bootstrap.
         judge: Whose scores to take where logs were scored by several judges.
     """
     if seed < 0:
         raise ClbenchError(f"seed={seed}: give a number of at least 0.")
     statistics_library("statsmodels.regression.linear_model")
-    series_a, series_b = _only_series(a, judge), _only_series(b, judge)
-    check_one_dataset([*series_a.logs, *series_b.logs])
-    scored_a, scored_b = _by_task(series_a), _by_task(series_b)
-    by_run = _runs(series_a) == _runs(series_b)
+    paths = [fspath(log) for log in logs]
+    chosen = _chosen(paths, [models] if isinstance(models, str) else models, judge)
+    if len(chosen) < 2:
+        raise ClbenchError(
+            f"{some(paths)}: one model only ({chosen[0].model}). Add a log of another one, "
+            "or name two logs of this one to compare them."
+        )
+    check_one_dataset([log for one in chosen for log in one.logs])
+    if len(chosen) == 2:
+        return _comparison(chosen, seed)
+    return _ranking(chosen, seed)
+
+
+def _chosen(paths: Sequence[str], models: Sequence[str], judge: str | None) -> list[Series]:
+    if len(paths) == 2 and not models:
+        sides = [_scores_of(judge, load_series([path]), path) for path in paths]
+        if all(len(side) == 1 for side in sides):
+            return [side[0] for side in sides]
+    found = _scores_of(judge, load_series(paths), some(paths))
+    if models:
+        names = series_names(found)
+        places = [_named(model, found, names) for model in models]
+        return [found[place] for place in dict.fromkeys(places)]
+    several: defaultdict[tuple[str, str], list[Series]] = defaultdict(list)
+    for one in found:
+        several[one.model, one.effort].append(one)
+    for (model, _), same in several.items():
+        if len(same) > 1:
+            held = "; ".join(series_names(same))
+            raise ClbenchError(
+                f"{model}: {len(same)} series, not one ({held}). Choose between judges with "
+                "--judge, or name what to compare with --model."
+            )
+    return found
+
+
+def _scores_of(judge: str | None, found: list[Series], where: str) -> list[Series]:
+    if judge is None:
+        return found
+    # A judge that was asked again has several scores: its first one counts.
+    chosen = [one for one in found if one.judge == judge and one.again == 0]
+    if not chosen:
+        judges = ", ".join(sorted({one.judge or "none" for one in found}))
+        raise ClbenchError(f"{where}: no scores of {judge}. There are scores of: {judges}.")
+    return chosen
+
+
+def _named(wanted: str, found: Sequence[Series], names: Sequence[str]) -> int:
+    """The place of the one series that is meant."""
+    part = wanted.casefold()
+    exact = [i for i, name in enumerate(names) if wanted in (name, found[i].model)]
+    matching = exact or [i for i, name in enumerate(names) if part in name.casefold()]
+    if len(matching) != 1:
+        held = "; ".join(names[i] for i in matching) or "; ".join(names)
+        problem = f"fits {len(matching)} models" if matching else "no such model. There are"
+        raise ClbenchError(f"--model {wanted}: {problem}: {held}.")
+    return matching[0]
+
+
+def _comparison(series: Sequence[Series], seed: int) -> Comparison:
+    paired = _pair(series)
+    by_category = _by_category(paired.tasks, series[0].benchmark.categories)
+    differences = [difference_of(tasks) for tasks in by_category.values()]
+    corrected = holm([one.p for one in differences])
+    return Comparison(
+        **vars(paired),
+        overall=difference_of(paired.tasks),
+        categories=tuple(map(CategoryDifference, by_category, differences, corrected)),
+        bootstrap=bootstrap_interval(paired.tasks, seed),
+        mcnemar=mcnemar_p(paired.tasks) if all(one.runs == 1 for one in series) else None,
+        seed=seed,
+    )
+
+
+def _ranking(series: Sequence[Series], seed: int) -> Ranking:
+    import numpy as np
+
+    def rates(tasks: Sequence[PairedTask]) -> tuple[float, ...]:
+        weights = [task.weight for task in tasks]
+        means = np.average([task.rates for task in tasks], axis=0, weights=weights)
+        return tuple(map(float, means))
+
+    def ranked(name: str, tasks: Sequence[PairedTask]) -> RankedGroup:
+        pairs = all_pairs(tasks, seed)
+        ranks = rank_sets(len(series), pairs)
+        return RankedGroup(name, rates(tasks), tuple(ranks), tuple(pairs))
+
+    overall = rates(_pair(series).tasks)
+    best_first = sorted(range(len(series)), key=lambda place: -overall[place])
+    paired = _pair([series[place] for place in best_first])
+    by_category = _by_category(paired.tasks, series[0].benchmark.categories)
+    groups = {OVERALL: paired.tasks, **by_category}
+    return Ranking(
+        **vars(paired),
+        groups=tuple(ranked(name, tasks) for name, tasks in groups.items()),
+        seed=seed,
+    )
+
+
+def _pair(series: Sequence[Series]) -> Paired:
+    """The tasks that all models have scores for."""
+    scored = [_by_task(one) for one in series]
+    by_run = len({frozenset(answer.run for answer in one.answers) for one in series}) == 1
+    every = {task_id: None for tasks in scored for task_id in tasks}
     tasks: list[PairedTask] = []
     no_common_run: list[str] = []
-    for task_id in scored_a:
-        if task_id in scored_b:
-            task = _pair(scored_a[task_id], scored_b[task_id], by_run)
+    for task_id in scored[0]:
+        if all(task_id in one for one in scored):
+            task = _paired_task([one[task_id] for one in scored], by_run)
             if task is None:
                 no_common_run.append(task_id)
             else:
                 tasks.append(task)
     if not tasks:
-        raise ClbenchError(
-            f"{a} and {b} have no scored task in common: there is nothing to compare."
-        )
-    return Comparison(
-        a=series_a,
-        b=series_b,
+        names = " and ".join(str(one.logs[0]) for one in series)
+        raise ClbenchError(f"{names} have no scored task in common: nothing to compare.")
+    return Paired(
+        series=tuple(series),
         tasks=tuple(tasks),
         by_run=by_run,
-        only_a=tuple(sorted(scored_a.keys() - scored_b.keys())),
-        only_b=tuple(sorted(scored_b.keys() - scored_a.keys())),
+        missing=tuple(tuple(sorted(every.keys() - one.keys())) for one in scored),
         no_common_run=tuple(no_common_run),
-        overall=difference_of(tasks),
-        categories=tuple(_by_category(tasks, series_a.benchmark.categories)),
-        bootstrap=bootstrap_interval(tasks, seed),
-        mcnemar=mcnemar_p(tasks) if series_a.runs == series_b.runs == 1 else None,
-        seed=seed,
     )
-
-
-def describe(series: Series) -> str:
-    """A series in words: model, effort, judge, prompt and runs."""
-    effort = f", effort {series.effort}" if series.effort else ""
-    again = f" (again {series.again})" if series.again else ""
-    prompt = f" ({series.judge_prompt} prompt)" if series.judge_prompt else ""
-    judge = f"{series.judge or 'none'}{again}{prompt}"
-    return f"{series.model}{effort}; judge: {judge}; {counted(series.runs, 'run')}"
-
-
-def _only_series(path: str, judge: str | None) -> Series:
-    found = load_series([path])
-    if judge is not None:
-        # A judge that was asked again has several scores: its first one counts.
-        chosen = [one for one in found if one.judge == judge and one.again == 0]
-        if not chosen:
-            judges = ", ".join(sorted({one.judge or "none" for one in found}))
-            raise ClbenchError(f"{path}: no scores of {judge}. There are scores of: {judges}.")
-        found = chosen
-    if len(found) > 1:
-        held = "; ".join(describe(one) for one in found)
-        raise ClbenchError(
-            f"{path}: holds {len(found)} series, not one ({held}). Name the log of one of "
-            "them, or choose between judges with --judge."
-        )
-    return found[0]
-
-
-def _runs(series: Series) -> set[int]:
-    return {answer.run for answer in series.answers}
 
 
 def _by_task(series: Series) -> dict[str, list[Answer]]:
@@ -163,34 +297,33 @@ def _by_task(series: Series) -> dict[str, list[Answer]]:
     return dict(tasks)
 
 
-def _pair(a: Sequence[Answer], b: Sequence[Answer], by_run: bool) -> PairedTask | None:
-    """One task's rates on both sides; none if no run of it is scored on both."""
+def _paired_task(sides: Sequence[Sequence[Answer]], by_run: bool) -> PairedTask | None:
+    """One task's rate for each model; none if no run of it is scored for all."""
     if by_run:
-        common = {answer.run for answer in a} & {answer.run for answer in b}
-        a = [answer for answer in a if answer.run in common]
-        b = [answer for answer in b if answer.run in common]
+        common = set.intersection(*({answer.run for answer in side} for side in sides))
         if not common:
             return None
+        sides = [[answer for answer in side if answer.run in common] for side in sides]
+    first = sides[0][0]
     return PairedTask(
-        task_id=a[0].task_id,
-        context_id=a[0].context_id,
-        category=a[0].category,
-        a=statistics.fmean(answer.solved for answer in a),
-        b=statistics.fmean(answer.solved for answer in b),
+        task_id=first.task_id,
+        context_id=first.context_id,
+        category=first.category,
+        rates=tuple(statistics.fmean(answer.solved for answer in side) for side in sides),
     )
 
 
 def _by_category(
     tasks: Sequence[PairedTask], order: Sequence[str]
-) -> list[CategoryDifference]:  # fmt: skip
+) -> dict[str, list[PairedTask]]:
+    """The tasks of each category that is named, in the benchmark's order."""
     groups: defaultdict[str, list[PairedTask]] = defaultdict(list)
     for task in tasks:
         groups[task.category].append(task)
     names = [name for name in order if name in groups]
     names += [name for name in groups if name and name not in order]
-    differences = [difference_of(groups[name]) for name in names]
-    corrected = holm([difference.p for difference in differences])
-    return [
-        CategoryDifference(name, difference, p)
-        for name, difference, p in zip(names, differences, corrected, strict=True)
-    ]
+    return {name: groups[name] for name in names}
+
+
+def _figures(one: Difference) -> dict[str, Any]:
+    return {**asdict(one), "difference": one.difference, "tied": one.tied}

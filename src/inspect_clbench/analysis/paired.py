@@ -2,31 +2,40 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import Any
 
 from inspect_clbench.analysis.statistics import LEVEL, statistics_library
 
 POWER = 0.8
 RESAMPLES = 9_999
+_BATCH = 1_000
 
 # A standard error below this is rounding: all contexts have the same difference.
 _NOTHING = 1e-12
+# The same for one that is the root of a difference of sums.
+_ROUNDING = 1e-6
 
 
 @dataclass(frozen=True)
 class PairedTask:
-    """One task's solving rate on both sides, over the runs that are paired."""
+    """One task's solving rate for each model, over the runs that are paired."""
 
     task_id: str
     context_id: str
     category: str
-    a: float
-    b: float
+    rates: tuple[float, ...]
+    weight: float = 1.0
+    """For how many tasks of the benchmark it stands: more than one in a draw."""
 
     @property
-    def difference(self) -> float:
-        return self.a - self.b
+    def a(self) -> float:
+        return self.rates[0]
+
+    @property
+    def b(self) -> float:
+        return self.rates[1]
 
 
 @dataclass(frozen=True)
@@ -69,22 +78,25 @@ class Difference:
         return self.p is not None and self.p < 1 - LEVEL
 
 
-def difference_of(tasks: Sequence[PairedTask]) -> Difference:
-    """The mean difference over tasks, each counted once, with a context-clustered error.
+def difference_of(tasks: Sequence[PairedTask], a: int = 0, b: int = 1) -> Difference:
+    """The weighted mean difference over tasks, with a context-clustered error.
 
     The interval is that of a regression on a constant with cluster-robust errors and
     Student's t with one degree of freedom per context but one.
 
     Args:
         tasks: At least one paired task.
+        a: Which of the models is A.
+        b: Which of the models is B.
     """
     import numpy as np
 
-    differences = np.array([task.difference for task in tasks])
-    names, codes = np.unique([task.context_id for task in tasks], return_inverse=True)
+    rates = np.array([(task.rates[a], task.rates[b]) for task in tasks], dtype=float)
+    differences = rates[:, 0] - rates[:, 1]
+    names, codes, weights = _contexts(tasks)
     stderr = low = high = p = detectable = None
     if len(names) > 1:
-        fit = _fit(differences, codes)
+        fit = _fit(differences, codes, weights)
         stderr = float(fit.bse[0])
         if stderr > _NOTHING:
             ends = np.clip(fit.conf_int(1 - LEVEL)[0], -1, 1)
@@ -94,11 +106,12 @@ def difference_of(tasks: Sequence[PairedTask]) -> Difference:
         else:
             stderr = 0.0
             p = _sign_test(np.bincount(codes, weights=differences))
+    rate_a, rate_b = np.average(rates, axis=0, weights=weights)
     return Difference(
         tasks=len(tasks),
         contexts=len(names),
-        rate_a=float(np.mean([task.a for task in tasks])),
-        rate_b=float(np.mean([task.b for task in tasks])),
+        rate_a=float(rate_a),
+        rate_b=float(rate_b),
         won=int((differences > _NOTHING).sum()),
         lost=int((differences < -_NOTHING).sum()),
         stderr=stderr,
@@ -107,6 +120,65 @@ def difference_of(tasks: Sequence[PairedTask]) -> Difference:
         p=p,
         detectable=detectable,
     )
+
+
+def all_pairs(tasks: Sequence[PairedTask], seed: int) -> list[Difference]:
+    """The difference of each pair of models, with intervals that hold together for all.
+
+    Each interval is the difference ± c standard errors. c is the 95 % quantile of the
+    largest |t| of all pairs when whole contexts are drawn anew (a studentised cluster
+    bootstrap), and p is the share of draws whose largest |t| reaches that of the pair.
+    Where all contexts differ alike, p is the sign test's times the number of pairs.
+
+    Args:
+        tasks: At least one paired task.
+        seed: The same seed gives the same intervals.
+    """
+    import numpy as np
+
+    models = range(len(tasks[0].rates))
+    found = [difference_of(tasks, a, b) for a, b in combinations(models, 2)]
+    measured = [index for index, one in enumerate(found) if one.low is not None]
+    for index, one in enumerate(found):
+        if one.stderr == 0 and one.p is not None:
+            found[index] = replace(one, p=min(1.0, one.p * len(found)), detectable=None)
+    if not measured:
+        return found
+    pairs = list(combinations(models, 2))
+    rates = np.array([task.rates for task in tasks], dtype=float)
+    differences = [rates[:, a] - rates[:, b] for a, b in (pairs[i] for i in measured)]
+    _, codes, weights = _contexts(tasks)
+    largest = _largest_t(np.column_stack(differences), codes, weights, seed)
+    critical = largest[math.ceil(LEVEL * (RESAMPLES + 1)) - 1]
+    for index in measured:
+        one = found[index]
+        stderr = one.stderr or math.nan
+        t = abs(one.difference) / stderr - _ROUNDING  # draws that tie with it reach it
+        reached = RESAMPLES - np.searchsorted(largest, t)
+        found[index] = replace(
+            one,
+            low=max(-1.0, one.difference - float(critical) * stderr),
+            high=min(1.0, one.difference + float(critical) * stderr),
+            p=float((1 + reached) / (RESAMPLES + 1)),
+            detectable=None,
+        )
+    return found
+
+
+def rank_sets(models: int, pairs: Sequence[Difference]) -> list[tuple[int, int]]:
+    """The best and the worst rank of each model that the differences of all pairs allow.
+
+    A model's rank is at best one more than the number of models that are told to be
+    better, and at worst the number of those not told to be worse. If the intervals of all
+    pairs hold together, then so do the ranks of all models.
+    """
+    better, worse = [0] * models, [0] * models
+    for (a, b), one in zip(combinations(range(models), 2), pairs, strict=True):
+        if one.told_apart:
+            first, last = (a, b) if one.difference > 0 else (b, a)
+            worse[first] += 1
+            better[last] += 1
+    return [(1 + better[model], models - worse[model]) for model in range(models)]
 
 
 def bootstrap_interval(tasks: Sequence[PairedTask], seed: int) -> tuple[float, float] | None:
@@ -118,10 +190,9 @@ def bootstrap_interval(tasks: Sequence[PairedTask], seed: int) -> tuple[float, f
     """
     import numpy as np
 
-    differences = [task.difference for task in tasks]
-    _, codes = np.unique([task.context_id for task in tasks], return_inverse=True)
-    sums = np.bincount(codes, weights=differences)
-    sizes = np.bincount(codes)
+    _, codes, weights = _contexts(tasks)
+    sums = np.bincount(codes, weights * [task.a - task.b for task in tasks])
+    sizes = np.bincount(codes, weights)
     means = sums / sizes
     if len(sizes) < 2 or float(np.ptp(means)) < _NOTHING:
         return None
@@ -131,7 +202,7 @@ def bootstrap_interval(tasks: Sequence[PairedTask], seed: int) -> tuple[float, f
         paired=True,
         vectorized=True,
         n_resamples=RESAMPLES,
-        batch=1_000,
+        batch=_BATCH,
         confidence_level=LEVEL,
         method="percentile",
         rng=np.random.default_rng(seed),
@@ -158,12 +229,49 @@ def holm(p_values: Sequence[float | None]) -> list[float | None]:
     return [None if p is None else float(next(corrected)) for p in p_values]
 
 
-def _fit(differences: Any, codes: Any) -> Any:
+def _contexts(tasks: Sequence[PairedTask]) -> tuple[Any, Any, Any]:
+    """The names of the contexts, and of each task the number of its own and the weight."""
+    import numpy as np
+
+    names, codes = np.unique([task.context_id for task in tasks], return_inverse=True)
+    return names, codes, np.array([task.weight for task in tasks])
+
+
+def _largest_t(differences: Any, codes: Any, weights: Any, seed: int) -> Any:
+    """The largest |t| of all columns in each draw of contexts, in ascending order."""
+    import numpy as np
+
+    random = np.random.default_rng(seed)
+    mean = np.average(differences, axis=0, weights=weights)
+    sizes = np.bincount(codes, weights)
+    count = len(sizes)
+    sums = np.column_stack(
+        [np.bincount(codes, column) for column in ((differences - mean) * weights[:, None]).T]
+    )
+    whole = np.sqrt((sums**2).sum(axis=0) * count / (count - 1)) / sizes.sum()
+    parts = np.column_stack([sizes, sizes**2, sums, sums**2, sums * sizes[:, None]])
+    largest = []
+    for start in range(0, RESAMPLES, _BATCH):
+        size = min(_BATCH, RESAMPLES - start)
+        drawn = random.multinomial(count, np.full(count, 1 / count), size)
+        total, squared, *moments = np.split(
+            drawn @ parts, np.cumsum([1, 1, *[sums.shape[1]] * 2]), axis=1
+        )
+        moved = moments[0] / total
+        squares = moments[1] - 2 * moved * moments[2] + moved**2 * squared
+        stderr = np.sqrt(np.maximum(squares, 0) * count / (count - 1)) / total
+        # Contexts that are all alike have no error: then that of the whole data counts.
+        stderr = np.where(stderr > _ROUNDING, stderr, whole)
+        largest.append((abs(moved) / stderr).max(axis=1))
+    return np.sort(np.concatenate(largest))
+
+
+def _fit(differences: Any, codes: Any, weights: Any) -> Any:
     import numpy as np
 
     model = statistics_library("statsmodels.regression.linear_model")
     ones = np.ones((len(differences), 1))
-    return model.OLS(differences, ones).fit(
+    return model.WLS(differences, ones, weights).fit(
         cov_type="cluster", cov_kwds={"groups": codes}, use_t=True
     )
 

@@ -1,19 +1,28 @@
-"""A comparison of two models as one sentence and as tables."""
+"""Comparisons of models as sentences and as tables."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from itertools import combinations
 from typing import Any
 
-from inspect_clbench.analysis.compare import Comparison, describe
+from inspect_clbench.analysis.compare import OVERALL, Comparison, Paired, RankedGroup, Ranking
 from inspect_clbench.analysis.paired import RESAMPLES, Difference
 from inspect_clbench.analysis.statistics import FEW_CONTEXTS
+from inspect_clbench.errors import ClbenchError
+from inspect_clbench.logs.series import Series
 from inspect_clbench.output.tables import NOTHING, Cell, Note, Table, table
 from inspect_clbench.text import counted, some
 
 _NAMED = 5
+_IN_PERCENT = (
+    "Rates in percent, differences in percentage points; JSON and CSV have them as fractions."
+)
 
 
-def sentence(comparison: Comparison) -> str:
-    """Whether the data can tell the two models apart, and what they could have shown."""
+def sentence(comparison: Comparison | Ranking) -> str:
+    """Whether the data can tell the models apart, and what two could have shown."""
+    if isinstance(comparison, Ranking):
+        return _ranking_sentence(comparison)
     a, b = comparison.names
     can = "can" if comparison.overall.told_apart else "cannot"
     return f"These data {can} tell {a} and {b} apart: {_grounds(comparison.overall, a, b)}."
@@ -65,11 +74,95 @@ def _found(overall: Difference, a: str, b: str) -> str:
     return f"{better} solves {size} points more than {other}"
 
 
+def ranking_tables(ranking: Ranking, list_tasks: bool = False) -> list[Table]:
+    """The ranks of three models or more, the difference of each pair, and ranks by category.
+
+    Args:
+        ranking: What `compare` returned.
+        list_tasks: Refused: tasks are won and lost between two models.
+    """
+    if list_tasks:
+        raise ClbenchError(
+            f"The tasks won and lost are those of two models, and here are "
+            f"{len(ranking.series)}. Choose two with --model: {'; '.join(ranking.names)}."
+        )
+    overall, *categories = ranking.groups
+    labelled = list(zip(ranking.sides, ranking.names, strict=True))
+    models = (
+        {"": side, "Model": name, "Solved": _points(rate), "Ranks": _ranks(ranks)}
+        for (side, name), rate, ranks in zip(
+            labelled, overall.rates, overall.ranks, strict=True
+        )
+    )
+    pairs = (
+        {
+            "Pair": Cell(f"{a} − {b}", {"a": name_a, "b": name_b}),
+            "Difference": _points(one.difference),
+            **_interval(one.low, one.high),
+            "p": _p(one.p),
+            "Won": one.won,
+            "Lost": one.lost,
+        }
+        for ((a, name_a), (b, name_b)), one in zip(
+            combinations(labelled, 2), overall.pairs, strict=True
+        )
+    )
+    tables = [
+        table(f"{_dataset(ranking)}. {sentence(ranking)}", models, left=2),
+        table("The difference of each pair", pairs),
+    ]
+    if categories:
+        rows = (_category_row(ranking, group) for group in categories)
+        firsts = [group.pairs[0] for group in categories]
+        details = tuple({"tasks": one.tasks, "contexts": one.contexts} for one in firsts)
+        title = "Solved, and in brackets the ranks, by category"
+        tables.append(table(title, rows, details=details))
+    notes = table("", (), _ranking_notes(ranking)).notes
+    tables[-1] = replace(tables[-1], notes=notes)
+    return tables
+
+
+def _ranking_sentence(ranking: Ranking) -> str:
+    overall = ranking.groups[0]
+    apart = sum(one.told_apart for one in overall.pairs)
+    of = f"{apart} of {counted(len(overall.pairs), 'pair')}"
+    ranks = list(zip(ranking.names, overall.ranks, strict=True))
+    first = [name for name, (best, _) in ranks if best == 1]
+    leads = (
+        f"{first[0]} ranks first"
+        if len(first) == 1
+        else f"{len(first)} models may rank first ({', '.join(first)})"
+    )
+    one = overall.pairs[0]
+    where = f"over {counted(one.tasks, 'task')} in {counted(one.contexts, 'context')}"
+    return f"These data tell {of} of {len(ranks)} models apart, {where}; {leads}."
+
+
+def _category_row(ranking: Ranking, group: RankedGroup) -> dict[str, Any]:
+    figures = {
+        side: Cell(f"{points(rate)} ({_ranks(ranks).text})", {"rate": rate, "ranks": ranks})
+        for side, rate, ranks in zip(ranking.sides, group.rates, group.ranks, strict=True)
+    }
+    return {"Tasks of": group.name, **figures}
+
+
+def _ranking_notes(ranking: Ranking) -> Iterator[Note | str]:
+    pairs = len(ranking.groups[0].pairs)
+    yield from _about_sides(ranking)
+    yield from _few_contexts({group.name: group.pairs[0].contexts for group in ranking.groups})
+    yield (
+        f"Intervals and p values hold together for all {pairs} pairs, with 95 % confidence "
+        f"(largest t of all pairs in a cluster bootstrap, {RESAMPLES:,} draws, seed "
+        f"{ranking.seed}), and so do the ranks: a model ranks behind those that are told to be "
+        "better and ahead of those that are told to be worse. Each category is taken by itself."
+    )
+    yield f"Won and lost count tasks that one model solved more often. {_IN_PERCENT}"
+
+
 def _rates_table(comparison: Comparison) -> Table:
-    rows = [_difference_row("Overall", comparison.overall, None)]
+    rows = [_difference_row(OVERALL, comparison.overall, None)]
     rows += [_difference_row(c.category, c.difference, c.p_holm) for c in comparison.categories]
-    a, b = comparison.names
-    title = f"{comparison.a.dataset_name}: solving rates in %, A = {a}, B = {b}"
+    title = f"{_dataset(comparison)}. {sentence(comparison)}"
     return table(title, rows, _notes(comparison))
 
 
@@ -79,8 +172,7 @@ def _difference_row(name: str, one: Difference, p_holm: float | None) -> dict[st
         "A": _points(one.rate_a),
         "B": _points(one.rate_b),
         "A − B": _points(one.difference),
-        "95 % from": _points(one.low),
-        "to": _points(one.high),
+        **_interval(one.low, one.high),
         "p": _p(one.p),
         "p (Holm)": _p(p_holm),
         "Won": one.won,
@@ -112,8 +204,7 @@ def _methods_table(comparison: Comparison) -> Table:
         smallest = f"{points(overall.detectable)} points"
     notes.append(f"Smallest difference shown with a power of 80 %: {smallest}.")
     rows = (
-        {"Method": name, "95 % from": _points(low), "to": _points(high), "p": _p(p)}
-        for name, (low, high), p in methods
+        {"Method": name, **_interval(low, high), "p": _p(p)} for name, (low, high), p in methods
     )
     return table("The overall difference by method", rows, notes)
 
@@ -143,57 +234,81 @@ def _tasks_table(comparison: Comparison) -> Table:
 
 
 def _notes(comparison: Comparison) -> Iterator[Note | str]:
-    a, b, overall = comparison.a, comparison.b, comparison.overall
-    yield sentence(comparison)
-    yield f"A: {describe(a)}."
-    yield f"B: {describe(b)}."
-    yield _pairing_note(comparison)
-    left_out = (
-        ("Only A has a score for", comparison.only_a),
-        ("Only B has a score for", comparison.only_b),
-        ("No run is scored on both sides for", comparison.no_common_run),
+    yield from _about_sides(comparison)
+    groups = {OVERALL: comparison.overall}
+    groups |= {one.category: one.difference for one in comparison.categories}
+    yield from _few_contexts({name: one.contexts for name, one in groups.items()})
+    yield (
+        "Intervals are not corrected for the number of categories; p (Holm) is. Won and lost "
+        f"count tasks that one side solved more often than the other. {_IN_PERCENT}"
     )
-    for reason, ids in left_out:
+
+
+def _about_sides(paired: Paired) -> Iterator[Note | str]:
+    sides = list(zip(paired.sides, paired.series, strict=True))
+    yield from (f"{side}: {describe(series)}." for side, series in sides)
+    yield _pairing_note(paired)
+    left_out = [
+        (f"{side} has no score for", ids)
+        for side, ids in zip(paired.sides, paired.missing, strict=True)
+    ]
+    for reason, ids in (*left_out, ("No run is scored on all sides for", paired.no_common_run)):
         if ids:
             names = some(ids, _NAMED)
             yield f"{reason} {counted(len(ids), 'task')}, left out: {names}."
+    series = paired.series
     differing = [
         what
         for what, told in (
-            ("judges", [(one.judge, one.again) for one in (a, b)]),
-            ("judge prompts", [(one.judge_prompt, one.judge_prompt_sha256) for one in (a, b)]),
-            ("versions of the task", [one.version for one in (a, b)]),
+            ("judges", {(one.judge, one.again) for one in series}),
+            ("judge prompts", {(one.judge_prompt, one.judge_prompt_sha256) for one in series}),
+            ("versions of the task", {one.version for one in series}),
         )
-        if told[0] != told[1]
+        if len(told) > 1
     ]
     if differing:
         what = " and the ".join(differing)
         text = f"The {what} differ: the difference may be theirs and not the models'."
         yield Note("warning", text)
-    for side, series in (("A", a), ("B", b)):
-        if series.judge_failures:
-            failed = counted(series.judge_failures, "row")
+    for side, one in sides:
+        if one.judge_failures:
+            failed = counted(one.judge_failures, "row")
             text = f"{side}: {failed} without a verdict because the judge failed. Ask again "
             yield Note("warning", text + "for them: clbench regrade LOG")
-        for gap in series.gaps:
+        for gap in one.gaps:
             yield Note("incomplete", f"{side}: incomplete, {gap}.")
-    if 1 < overall.contexts < FEW_CONTEXTS:
-        yield "Few contexts: take the intervals, the bootstrap's above all, for rough."
-    yield (
-        "Intervals are not corrected for the number of categories; p (Holm) is. "
-        "Won and lost count tasks that one side solved more often than the other."
-    )
 
 
-def _pairing_note(comparison: Comparison) -> str:
-    runs = comparison.a.runs
-    if comparison.by_run:
-        how = "its one run" if runs == 1 else f"run n of A with run n of B, {runs} runs"
-        return f"Paired: each task by {how}; the unit of error is the context."
-    return (
-        f"Paired: each task's mean over the runs of A ({runs}) with its mean over "
-        f"the runs of B ({comparison.b.runs}); the unit of error is the context."
-    )
+def _few_contexts(contexts: Mapping[str, int]) -> Iterator[Note]:
+    few = [f"{name} ({number})" for name, number in contexts.items() if number < FEW_CONTEXTS]
+    if few:
+        text = f"Few contexts, so the intervals are rough: {', '.join(few)}."
+        yield Note("warning", text)
+
+
+def _pairing_note(paired: Paired) -> str:
+    runs = [one.runs for one in paired.series]
+    if paired.by_run and runs[0] == 1:
+        how = "its one run"
+    elif paired.by_run:
+        how = f"run n of one side with run n of the other, {runs[0]} runs"
+    else:
+        each = zip(paired.sides, runs, strict=True)
+        how = f"its mean over the runs ({', '.join(f'{side}: {n}' for side, n in each)})"
+    return f"Paired: each task by {how}; the unit of error is the context."
+
+
+def describe(series: Series) -> str:
+    """A series in words: model, effort, judge, prompt and runs."""
+    effort = f", effort {series.effort}" if series.effort else ""
+    again = f" (again {series.again})" if series.again else ""
+    prompt = f" ({series.judge_prompt} prompt)" if series.judge_prompt else ""
+    judge = f"{series.judge or 'none'}{again}{prompt}"
+    return f"{series.model}{effort}; judge: {judge}; {counted(series.runs, 'run')}"
+
+
+def _dataset(paired: Paired) -> str:
+    return paired.series[0].dataset_name
 
 
 def points(share: float) -> str:
@@ -204,6 +319,15 @@ def points(share: float) -> str:
 
 def _points(share: float | None) -> Cell:
     return NOTHING if share is None else Cell(points(share), share)
+
+
+def _interval(low: float | None, high: float | None) -> dict[str, Cell]:
+    return {"95 % from": _points(low), "to": _points(high)}
+
+
+def _ranks(ranks: tuple[int, int]) -> Cell:
+    best, worst = ranks
+    return Cell(str(best) if best == worst else f"{best}–{worst}", ranks)
 
 
 def _p_text(p: float, equals: str = "") -> str:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from inspect_clbench.analysis.agreement import Agreement
-from inspect_clbench.analysis.compare import Comparison
+from inspect_clbench.analysis.compare import Comparison, Ranking
 from inspect_clbench.analysis.costs import Costs
 from inspect_clbench.analysis.errors import ErrorReport
 from inspect_clbench.analysis.frames import Result
@@ -14,7 +14,7 @@ from inspect_clbench.analysis.tasks import NearMisses
 from inspect_clbench.choices import Format
 from inspect_clbench.files import write_text
 from inspect_clbench.output.agreement import agreement_tables
-from inspect_clbench.output.compare import comparison_tables
+from inspect_clbench.output.compare import comparison_tables, ranking_tables
 from inspect_clbench.output.costs import cost_tables
 from inspect_clbench.output.formats import format_for, render_tables
 from inspect_clbench.output.plan import plan_tables
@@ -36,6 +36,8 @@ def tables_of(result: Result | Sequence[Table], **options: Any) -> list[Table]:
             return report_tables(result)
         case Comparison():
             return comparison_tables(result, **options)
+        case Ranking():
+            return ranking_tables(result, **options)
         case Agreement():
             return agreement_tables(result, **options)
         case ErrorReport():
