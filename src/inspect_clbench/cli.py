@@ -300,9 +300,6 @@ def costs_command(
 @app.command("compare")
 def compare_command(
     logs: Logs,
-    model: Annotated[
-        list[str] | None, _option("Compare this model, by its name or a part; repeatable.")
-    ] = None,
     judge: Annotated[
         str | None, _option("Whose scores to take where there are several judges'.")
     ] = None,
@@ -310,6 +307,8 @@ def compare_command(
         bool, _option("List the tasks won and lost, of two models.", "--tasks")
     ] = False,
     seed: Annotated[int | None, _option("Seed of the bootstrap; fixed if not given.")] = None,
+    model: Models = None,
+    dataset: OfDataset = None,
     format: FormatOption = None,
     output: OutputOption = None,
 ) -> None:
@@ -317,7 +316,8 @@ def compare_command(
     from inspect_clbench.analysis.compare import SEED, compare
 
     chosen = SEED if seed is None else seed
-    make = partial(compare, *logs, models=model or (), seed=chosen, judge=judge)
+    options: dict[str, Any] = {"model": model or (), "dataset": dataset, "judge": judge}
+    make = partial(compare, *logs, **options, seed=chosen)
     _deliver(make, format, output, list_tasks=tasks)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from inspect_clbench.analysis import Comparison, Ranking, compare
+from inspect_clbench.analysis import Comparison, Ranking, compare, find_logs, report
 from inspect_clbench.analysis.paired import (
     Difference,
     PairedTask,
@@ -181,7 +181,7 @@ def test_the_frame_has_a_row_per_group_and_pair(found: Ranking) -> None:
 def test_what_people_and_programs_read(found: Ranking, folder: Path) -> None:
     text = render(found, "terminal", width=80)
     assert max(map(len, text.split("\n"))) <= 80
-    for part in ("A − B", "50.0", "2–3", "Few contexts", "hold together for all 3"):
+    for part in ("A − B", "50.0", "2–3", "Fewer than 15 contexts", "hold together for all 3"):
         assert part in text
     code, out, _ = clbench("compare", str(folder), "--format", "json")
     ranks, pairs, categories = json.loads(out)
@@ -193,7 +193,7 @@ def test_what_people_and_programs_read(found: Ranking, folder: Path) -> None:
 
 
 def test_models_are_picked_by_name(folder: Path) -> None:
-    both = compare(folder, models=["mini", "alpha"])
+    both = compare(folder, model=["mini", "alpha"])
     assert isinstance(both, Comparison)
     assert [one.model for one in both.series] == [
         "openai-api/loop/beta-mini", "openai-api/loop/alpha",
@@ -208,8 +208,8 @@ def test_models_are_picked_by_name(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("models", "message"),
     [
-        (["gamma"], r"--model gamma: no such model\. There are: .*alpha; .*beta; .*beta-mini"),
-        (["bet", "alpha"], "--model bet: fits 2 models: .*beta; .*beta-mini"),
+        (["gamma"], r"--model gamma: no such model\. There are: .*alpha, .*beta, .*beta-mini"),
+        (["bet", "alpha"], "--model bet: several models .*beta, .*beta-mini"),
         (["alpha"], "one model only .openai-api/loop/alpha"),
         (["alpha", "loop/alpha"], "one model only"),
     ],
@@ -218,7 +218,7 @@ def test_names_that_pick_nothing_or_too_much(
     folder: Path, models: list[str], message: str
 ) -> None:
     with pytest.raises(ClbenchError, match=message):
-        compare(folder, models=models)
+        compare(folder, model=models)
 
 
 def test_tasks_are_listed_of_two_models_only(found: Ranking, folder: Path) -> None:
@@ -234,3 +234,33 @@ def test_a_log_and_a_folder_are_taken_together(folder: Path) -> None:
     assert isinstance(compare(paths[0], paths[1]), Comparison)
     with pytest.raises(ClbenchError, match="one model only"):
         compare(paths[0])
+
+
+def test_a_draw_has_the_rates_of_the_report(tmp_path: Path) -> None:
+    # Twelve contexts of Finance with one task, three of Game Mechanics with four: six
+    # contexts are drawn, four and two. Weights 12 / 4 and 12 / 8.
+    rows = [row(f"f{i}", context=f"f{i}") for i in range(12)]
+    rows += [
+        row(f"g{i}.{j}", context=f"g{i}", sub_category="Game Mechanics")
+        for i in range(3)
+        for j in range(4)
+    ]
+    args = {"contexts": 6}
+    for model, solved in (("a", "f"), ("b", "g"), ("c", "")):
+        ids = [one["metadata"]["task_id"] for one in rows]
+        plan = {id: ["yyy" if solved and id.startswith(solved) else "yny"] for id in ids}
+        make_log(tmp_path / "draw", rows, plan, model=model, task_args=args)
+        make_log(tmp_path / "full", rows, plan, model=model)
+    found = compare(tmp_path / "draw")
+    assert isinstance(found, Ranking)
+    assert {task.weight for task in found.tasks} == {3.0, 1.5}
+    assert found.groups[0].rates == pytest.approx((0.5, 0.5, 0))  # unweighed: 1/3 and 2/3
+    table = report(tmp_path / "draw").tables[0]
+    reported = [rate.mean for one in table.rows if (rate := one.rates["Overall"])]
+    assert sorted(reported, reverse=True) == pytest.approx(found.groups[0].rates)
+    # Of a draw and a full run, the tasks of the draw are compared, with its weights.
+    logs = [find_logs(tmp_path / name, model="a")[0] for name in ("draw", "full")]
+    mixed = compare(*logs)
+    assert isinstance(mixed, Comparison)
+    assert (mixed.overall.rate_a, mixed.overall.rate_b) == pytest.approx((0.5, 0.5))
+    assert "Contexts were drawn" in render(mixed)

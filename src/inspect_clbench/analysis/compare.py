@@ -5,7 +5,6 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations
-from os import PathLike, fspath
 from typing import Any
 
 from inspect_clbench.analysis.frames import Result
@@ -22,7 +21,7 @@ from inspect_clbench.analysis.paired import (
 from inspect_clbench.analysis.statistics import statistics_library
 from inspect_clbench.errors import ClbenchError
 from inspect_clbench.logs.answers import Answer
-from inspect_clbench.logs.files import check_one_dataset
+from inspect_clbench.logs.files import Place, check_one_dataset, find_logs
 from inspect_clbench.logs.series import Series, load_series, series_names
 from inspect_clbench.text import some
 
@@ -144,10 +143,11 @@ class Ranking(Paired):
 
 
 def compare(
-    *logs: str | PathLike[str],
-    models: str | Sequence[str] = (),
-    seed: int = SEED,
+    *logs: Place,
+    model: str | Sequence[str] = (),
+    dataset: str | None = None,
     judge: str | None = None,
+    seed: int = SEED,
 ) -> Comparison | Ranking:
     """Compare models over the tasks, and where they can be paired the runs, of all.
 
@@ -157,20 +157,19 @@ def compare(
 
     Args:
         logs: Logs, folders of logs or URLs.
-        models: Which of the models in them to compare, each by its name or a part of it
-            that no other has; all by default.
-        seed: Seed of the bootstrap.
+        model: Which models in them to compare, as `find_logs` takes it; all by default.
+        dataset: Which dataset's logs to take, as `find_logs` takes it.
         judge: Whose scores to take where logs were scored by several judges.
+        seed: Seed of the bootstrap.
     """
     if seed < 0:
         raise ClbenchError(f"seed={seed}: give a number of at least 0.")
     statistics_library("statsmodels.regression.linear_model")
-    paths = [fspath(log) for log in logs]
-    chosen = _chosen(paths, [models] if isinstance(models, str) else models, judge)
+    chosen = _chosen(logs, [model] if isinstance(model, str) else model, dataset, judge)
     if len(chosen) < 2:
         raise ClbenchError(
-            f"{some(paths)}: one model only ({chosen[0].model}). Add a log of another one, "
-            "or name two logs of this one to compare them."
+            f"{some([str(log) for log in logs])}: one model only ({chosen[0].model}). Add a "
+            "log of another one, or name two logs of this one to compare them."
         )
     check_one_dataset([log for one in chosen for log in one.logs])
     if len(chosen) == 2:
@@ -178,16 +177,18 @@ def compare(
     return _ranking(chosen, seed)
 
 
-def _chosen(paths: Sequence[str], models: Sequence[str], judge: str | None) -> list[Series]:
-    if len(paths) == 2 and not models:
-        sides = [_scores_of(judge, load_series([path]), path) for path in paths]
+def _chosen(
+    places: Sequence[Place], models: Sequence[str], dataset: str | None, judge: str | None
+) -> list[Series]:
+    if len(places) == 2 and not models and dataset is None:
+        sides = [_scores_of(judge, load_series(place)) for place in places]
         if all(len(side) == 1 for side in sides):
             return [side[0] for side in sides]
-    found = _scores_of(judge, load_series(paths), some(paths))
-    if models:
-        names = series_names(found)
-        places = [_named(model, found, names) for model in models]
-        return [found[place] for place in dict.fromkeys(places)]
+    logs = find_logs(places, dataset=dataset)
+    order = [log.model for name in models for log in find_logs(logs, model=name)]
+    found = _scores_of(judge, load_series([log for log in logs if log.model in order] or logs))
+    if order:
+        found.sort(key=lambda one: order.index(one.model))
     several: defaultdict[tuple[str, str], list[Series]] = defaultdict(list)
     for one in found:
         several[one.model, one.effort].append(one)
@@ -196,32 +197,21 @@ def _chosen(paths: Sequence[str], models: Sequence[str], judge: str | None) -> l
             held = "; ".join(series_names(same))
             raise ClbenchError(
                 f"{model}: {len(same)} series, not one ({held}). Choose between judges with "
-                "--judge, or name what to compare with --model."
+                "--judge, or name the logs of one of them."
             )
     return found
 
 
-def _scores_of(judge: str | None, found: list[Series], where: str) -> list[Series]:
+def _scores_of(judge: str | None, found: list[Series]) -> list[Series]:
     if judge is None:
         return found
     # A judge that was asked again has several scores: its first one counts.
     chosen = [one for one in found if one.judge == judge and one.again == 0]
     if not chosen:
         judges = ", ".join(sorted({one.judge or "none" for one in found}))
+        where = found[0].logs[0]
         raise ClbenchError(f"{where}: no scores of {judge}. There are scores of: {judges}.")
     return chosen
-
-
-def _named(wanted: str, found: Sequence[Series], names: Sequence[str]) -> int:
-    """The place of the one series that is meant."""
-    part = wanted.casefold()
-    exact = [i for i, name in enumerate(names) if wanted in (name, found[i].model)]
-    matching = exact or [i for i, name in enumerate(names) if part in name.casefold()]
-    if len(matching) != 1:
-        held = "; ".join(names[i] for i in matching) or "; ".join(names)
-        problem = f"fits {len(matching)} models" if matching else "no such model. There are"
-        raise ClbenchError(f"--model {wanted}: {problem}: {held}.")
-    return matching[0]
 
 
 def _comparison(series: Sequence[Series], seed: int) -> Comparison:
@@ -310,6 +300,8 @@ def _paired_task(sides: Sequence[Sequence[Answer]], by_run: bool) -> PairedTask 
         context_id=first.context_id,
         category=first.category,
         rates=tuple(statistics.fmean(answer.solved for answer in side) for side in sides),
+        # Of a draw and a full run, or a smaller draw of the same seed: the drawn tasks' own.
+        weight=max(side[0].weight for side in sides),
     )
 
 

@@ -1,15 +1,15 @@
 """Comparisons of models as sentences and as tables."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
 from inspect_clbench.analysis.compare import OVERALL, Comparison, Paired, RankedGroup, Ranking
 from inspect_clbench.analysis.paired import RESAMPLES, Difference
-from inspect_clbench.analysis.statistics import FEW_CONTEXTS
 from inspect_clbench.errors import ClbenchError
 from inspect_clbench.logs.series import Series
+from inspect_clbench.output.notes import few_contexts_notes
 from inspect_clbench.output.tables import NOTHING, Cell, Note, Table, table
 from inspect_clbench.text import counted, some
 
@@ -149,7 +149,9 @@ def _category_row(ranking: Ranking, group: RankedGroup) -> dict[str, Any]:
 def _ranking_notes(ranking: Ranking) -> Iterator[Note | str]:
     pairs = len(ranking.groups[0].pairs)
     yield from _about_sides(ranking)
-    yield from _few_contexts({group.name: group.pairs[0].contexts for group in ranking.groups})
+    yield from few_contexts_notes(
+        {group.name: group.pairs[0].contexts for group in ranking.groups}
+    )
     yield (
         f"Intervals and p values hold together for all {pairs} pairs, with 95 % confidence "
         f"(largest t of all pairs in a cluster bootstrap, {RESAMPLES:,} draws, seed "
@@ -237,7 +239,7 @@ def _notes(comparison: Comparison) -> Iterator[Note | str]:
     yield from _about_sides(comparison)
     groups = {OVERALL: comparison.overall}
     groups |= {one.category: one.difference for one in comparison.categories}
-    yield from _few_contexts({name: one.contexts for name, one in groups.items()})
+    yield from few_contexts_notes({name: one.contexts for name, one in groups.items()})
     yield (
         "Intervals are not corrected for the number of categories; p (Holm) is. Won and lost "
         f"count tasks that one side solved more often than the other. {_IN_PERCENT}"
@@ -270,6 +272,11 @@ def _about_sides(paired: Paired) -> Iterator[Note | str]:
         what = " and the ".join(differing)
         text = f"The {what} differ: the difference may be theirs and not the models'."
         yield Note("warning", text)
+    if any(one.draw for one in series):
+        text = "Contexts were drawn: rates and differences weigh each task by its category, as "
+        yield Note("estimate", text + "in the report; the intervals are for tasks of the kind.")
+    if len({(one.draw.seed, *one.draw.drawn.values()) for one in series if one.draw}) > 1:
+        yield Note("warning", "The draws differ: only the tasks that are in all are compared.")
     for side, one in sides:
         if one.judge_failures:
             failed = counted(one.judge_failures, "row")
@@ -277,13 +284,6 @@ def _about_sides(paired: Paired) -> Iterator[Note | str]:
             yield Note("warning", text + "for them: clbench regrade LOG")
         for gap in one.gaps:
             yield Note("incomplete", f"{side}: incomplete, {gap}.")
-
-
-def _few_contexts(contexts: Mapping[str, int]) -> Iterator[Note]:
-    few = [f"{name} ({number})" for name, number in contexts.items() if number < FEW_CONTEXTS]
-    if few:
-        text = f"Few contexts, so the intervals are rough: {', '.join(few)}."
-        yield Note("warning", text)
 
 
 def _pairing_note(paired: Paired) -> str:
