@@ -210,7 +210,7 @@ def test_a_file_gets_what_the_screen_would(
 ) -> None:
     target = tmp_path / "out.md"
     arguments = ("compare", logs.alpha, logs.beta, "--tasks", "--output", str(target))
-    assert clbench(*arguments) == (0, "", "")
+    assert clbench(*arguments) == (0, "", f"Wrote {target}\n")
     written = target.read_text("utf-8")
     assert written == render(found, "markdown", list_tasks=True)
 

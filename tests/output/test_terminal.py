@@ -50,6 +50,7 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> list[Table]:
         report([a, b], ci=True, published=True, leaderboard=True),
         report([a, b], by=["sub_category", "length"], thresholds=True, ci=True),
         compare(a, b),
+        compare(a, b, mock),
         agreement(panel),
         costs([a, panel]),
         near_misses(a, 0),

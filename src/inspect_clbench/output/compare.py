@@ -109,7 +109,7 @@ def ranking_tables(ranking: Ranking, list_tasks: bool = False) -> list[Table]:
     )
     tables = [
         table(f"{_dataset(ranking)}. {sentence(ranking)}", models, left=2),
-        table("The difference of each pair", pairs),
+        table("The difference of each pair", pairs, counts=2),
     ]
     if categories:
         rows = (_category_row(ranking, group) for group in categories)
@@ -140,7 +140,11 @@ def _ranking_sentence(ranking: Ranking) -> str:
 
 def _category_row(ranking: Ranking, group: RankedGroup) -> dict[str, Any]:
     figures = {
-        side: Cell(f"{points(rate)} ({_ranks(ranks).text})", {"rate": rate, "ranks": ranks})
+        side: Cell(
+            f"{points(rate)} ({_ranks(ranks).text})",
+            {"rate": rate, "ranks": ranks},
+            narrow=f"{points(rate)}\n({_ranks(ranks).text})",
+        )
         for side, rate, ranks in zip(ranking.sides, group.rates, group.ranks, strict=True)
     }
     return {"Tasks of": group.name, **figures}
@@ -165,7 +169,7 @@ def _rates_table(comparison: Comparison) -> Table:
     rows = [_difference_row(OVERALL, comparison.overall, None)]
     rows += [_difference_row(c.category, c.difference, c.p_holm) for c in comparison.categories]
     title = f"{_dataset(comparison)}. {sentence(comparison)}"
-    return table(title, rows, _notes(comparison))
+    return table(title, rows, _notes(comparison), counts=5)
 
 
 def _difference_row(name: str, one: Difference, p_holm: float | None) -> dict[str, Any]:
