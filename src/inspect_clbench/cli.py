@@ -15,7 +15,7 @@ import typer
 
 from inspect_clbench.choices import By, ErrorsBy, Format, LeftOut, PlotKind, RunConfig
 from inspect_clbench.progress import told
-from inspect_clbench.text import visible
+from inspect_clbench.text import counted, visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from inspect_clbench.analysis import Log
     from inspect_clbench.analysis.frames import Result
     from inspect_clbench.exchange.checks import Sheet
+    from inspect_clbench.exchange.people import Added
     from inspect_clbench.output.tables import Table
 
 app = typer.Typer(
@@ -72,6 +73,9 @@ SheetOption = Annotated[
     _option("Draw N into a CSV file for a person to check.", "--sheet", metavar="N FILE"),
 ]
 Checked = Annotated[str | None, _option("Report on such a file, filled in.")]
+Person = Annotated[
+    str | None, _option("Add what --checked says to LOG, as the scores of this person.")
+]
 SheetSeed = Annotated[int, typer.Option(help="Which are drawn for --sheet.")]
 
 
@@ -358,6 +362,7 @@ def errors_command(
     ] = None,
     sheet: SheetOption = None,
     checked: Checked = None,
+    person: Person = None,
     seed: SheetSeed = 0,
     model: Models = None,
     dataset: OfDataset = None,
@@ -367,10 +372,13 @@ def errors_command(
     """Why answers failed: the paper's table of error types, and its check by hand."""
     from inspect_clbench.analysis import errors
     from inspect_clbench.exchange.checks import checked_errors, error_sheet
+    from inspect_clbench.exchange.people import add_errors
     from inspect_clbench.output.plots import error_heatmap
 
+    _check_person(logs, checked, person)
     if checked is not None:
-        _deliver(lambda: checked_errors(checked), format, output)
+        _deliver(partial(checked_errors, checked, person or "person"), format, output)
+        _add_person(add_errors, logs, checked, person)
     elif sheet is not None:
         found = _find(logs or (), model, dataset)
         _tell_of_sheet(error_sheet(found, *sheet, seed=seed), "errors")
@@ -387,6 +395,7 @@ def check_judge_command(
     logs: MaybeLogs = None,
     sheet: SheetOption = None,
     checked: Checked = None,
+    person: Person = None,
     seed: SheetSeed = 0,
     model: Models = None,
     dataset: OfDataset = None,
@@ -396,20 +405,46 @@ def check_judge_command(
     """Check the rubric judge by hand: draw verdicts into a sheet, then report on it."""
     if (sheet is None) == (checked is None):
         raise typer.BadParameter("give either LOG --sheet N FILE or --checked FILE.")
+    _check_person(logs, checked, person)
     from inspect_clbench.exchange.checks import checked_verdicts, verdict_sheet
+    from inspect_clbench.exchange.people import add_verdicts
 
     if sheet is not None:
         found = _find(logs or (), model, dataset)
         _tell_of_sheet(verdict_sheet(found, *sheet, seed=seed), "check-judge")
     elif checked is not None:
-        _deliver(lambda: checked_verdicts(checked), format, output)
+        _deliver(partial(checked_verdicts, checked, person or "person"), format, output)
+        _add_person(add_verdicts, logs, checked, person)
+
+
+def _check_person(
+    logs: "Sequence[str] | None", checked: str | None, person: str | None
+) -> None:
+    if checked is not None and (person is None) == bool(logs):
+        raise typer.BadParameter("--person NAME goes with LOG: the log to add the scores to.")
+    if person is not None and checked is None:
+        raise typer.BadParameter("--person goes with --checked FILE.")
+
+
+def _add_person(
+    add: "Callable[[str, str, str], Added]",
+    logs: "Sequence[str] | None",
+    checked: str,
+    person: str | None,
+) -> None:
+    for log in logs if logs and person else ():
+        done = add(log, checked, str(person))
+        added = counted(done.added, "score")
+        _say(f"{added} of {person} in it: clbench agreement {done.location}", err=True)
+        if done.elsewhere:
+            _say(f"clbench: {counted(done.elsewhere, 'checked row')} of other logs.", err=True)
 
 
 def _tell_of_sheet(sheet: "Sheet", command: str) -> None:
     _say(
         f"{sheet.path}: {sheet.rows:,} of {sheet.of:,} drawn. Write yes under `confirm` where "
         "the judge is right, your own yes or no beside what is wrong; save as CSV, then: "
-        f"clbench {command} --checked {sheet.path}"
+        f"clbench {command} --checked {sheet.path} (LOG --person NAME adds it to the log)"
     )
 
 

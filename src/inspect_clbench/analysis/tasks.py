@@ -12,7 +12,13 @@ from inspect_clbench.analysis.frames import Result
 from inspect_clbench.benchmarks import RUBRIC_JUDGE
 from inspect_clbench.errors import ClbenchError
 from inspect_clbench.judge.prompt import numbered_rubrics
-from inspect_clbench.logs.answers import Answer, answer_of, read_summaries, score_names
+from inspect_clbench.logs.answers import (
+    Answer,
+    answer_of,
+    people_names,
+    read_summaries,
+    score_names,
+)
 from inspect_clbench.logs.files import Log, Paths, find_logs
 from inspect_clbench.logs.samples import read_task_samples
 from inspect_clbench.logs.series import Series, load_series, series_names
@@ -241,6 +247,7 @@ def _known_id(wanted: str, known: Sequence[str]) -> str:
 def _verdicts(log: Log, sample: EvalSample) -> Iterator[TaskVerdict]:
     scores = sample.scores or {}
     names = [name for name in score_names(log, [sample]) if name in scores]
+    names += people_names(sample)
     for name in names or [RUBRIC_JUDGE]:
         score = scores.get(name)
         metadata = (score.metadata if score else None) or {}
