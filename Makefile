@@ -58,7 +58,7 @@ python3.%:
 	$(call install,$@,.venv-$@,constraints.txt)
 	.venv-$@/bin/pytest $(ACROSS)
 
-# What the README claims about speed and cost, on the real rows where they are.
+# What the pages say about speed and cost, on the real rows where they are.
 DATA ?= ../shared/data/CL-bench.jsonl.xz
 bench: $(STAMP)
 	$(BIN)/python -m benchmarks.overhead $(DATA)
