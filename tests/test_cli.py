@@ -55,7 +55,7 @@ def test_report_offers_what_the_function_does(demo_log: str) -> None:
     ]
     assert "estimated as characters / 3.5" in out
     assert '"low"' in out
-    assert "GPT 5.1 (reasoning)" in out
+    assert "GPT 5.1 (High)" in out
 
 
 def test_leaderboard(demo_log: str) -> None:

@@ -6,13 +6,13 @@ from typing import Any
 
 from inspect_clbench.analysis.frames import Result
 from inspect_clbench.analysis.groups import grouping
+from inspect_clbench.analysis.published import published_tables
 from inspect_clbench.analysis.report import (
     OVERALL,
     RateTable,
     build_rate_table,
     divide,
     known_groups,
-    published_tables,
 )
 from inspect_clbench.analysis.statistics import Rate
 from inspect_clbench.benchmarks import ERROR_TYPES
@@ -137,7 +137,9 @@ def _main_table(series: Sequence[Series], published: bool) -> RateTable:
         tuple(keys),
         lambda one, title: Rate(rates[id(one)][keys[title]]),
         counts=lambda one: {"labels": coverage(a.label for a in one.answers)},
-        sources=published_tables(series, error_types=published),
+        sources=published_tables(
+            series[0].benchmark.title, ["error_types"] if published else []
+        ),
     )
 
 

@@ -1,14 +1,22 @@
 """Figures that others published, each with its source; read when first asked for."""
 
 import json
-from dataclasses import dataclass
+import re
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 from math import nan
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from inspect_clbench.analysis.statistics import Rate
 
+if TYPE_CHECKING:
+    from inspect_clbench.logs.series import Series
+
+_ORIGINAL_PROMPT = "upstream"
+
+Difference = Literal["judge", "prompt", "draw", "runs"]
 Block = Literal["main", "leaderboard", "sub_category", "length", "thresholds", "error_types"]
 
 
@@ -29,6 +37,30 @@ class Published:
     rows: tuple[PublishedRow, ...]
     runs: int | None = None
     """Over how many runs its rates are means, where all rows have the same."""
+
+    judge: str = ""
+    """Who judged, with the original prompt; empty if nobody did or it is not known."""
+
+    tasks: int | None = None
+
+    def chosen(self, names: Collection[str]) -> "Published":
+        """The rows of these models, in this order."""
+        by_name = {row.model: row for row in self.rows}
+        return replace(self, rows=tuple(by_name[name] for name in names if name in by_name))
+
+    def differences(self, series: "Series") -> dict[Difference, Any]:
+        """What makes a series unlike the published runs, and what it has instead."""
+        found: dict[Difference, Any] = {}
+        name = series.judge.rpartition("/")[2]
+        if self.judge and not re.fullmatch(rf"{re.escape(self.judge)}(-\d[\d-]*)?", name):
+            found["judge"] = series.judge or "none"
+        if self.judge and series.judge_prompt != _ORIGINAL_PROMPT:
+            found["prompt"] = series.judge_prompt or "unknown"
+        if series.draw:
+            found["draw"] = series.draw.drawn_contexts
+        if self.runs and series.runs < self.runs:
+            found["runs"] = series.runs
+        return found
 
 
 @cache
@@ -51,7 +83,28 @@ def published_table(benchmark: str, block: Block) -> Published | None:
         )
         for row in found["rows"]
     )
-    return Published(found["source"], rows, found.get("runs"))
+    told = {name: found[name] for name in ("runs", "judge", "tasks") if name in found}
+    return Published(found["source"], rows, **told)
+
+
+def published_tables(benchmark: str, blocks: Iterable[Block]) -> list[Published]:
+    """The published tables that there are, with one selection of models in all of them.
+
+    The paper's main table says which models and in which order; the leaderboard has its own.
+    """
+    main = published_table(benchmark, "main")
+    names = [row.model for row in main.rows] if main else []
+    found = [(block, table) for block in blocks if (table := published_table(benchmark, block))]
+    return [table if block == "leaderboard" else table.chosen(names) for block, table in found]
+
+
+def published_rate(benchmark: str, model: str) -> float:
+    """A model's solving rate in the paper's main table; nan if it is not there."""
+    main = published_table(benchmark, "main")
+    found = (
+        (row.rates["Overall"].mean for row in main.rows if row.model == model) if main else ()
+    )
+    return next(iter(found), nan)
 
 
 def _rate(mean: float, std: float | None) -> Rate:

@@ -13,8 +13,14 @@ from typing import Any, Literal, cast
 from inspect_clbench.analysis.frames import Result
 from inspect_clbench.analysis.groups import TokenRule, grouping
 from inspect_clbench.analysis.noise import NoiseTable, noise_table
-from inspect_clbench.analysis.published import Block, Published, published_table
+from inspect_clbench.analysis.published import (
+    Block,
+    Published,
+    published_rate,
+    published_tables,
+)
 from inspect_clbench.analysis.statistics import Rate, design_of, rate_of
+from inspect_clbench.benchmarks import Benchmark
 from inspect_clbench.choices import By, ErrorsBy
 from inspect_clbench.errors import ClbenchError
 from inspect_clbench.logs.answers import Answer
@@ -170,8 +176,8 @@ def main_table(
 ) -> RateTable:
     """The paper's Table 2."""
     table = group_table(series, By.CATEGORY, ci=ci)
-    sources = published_tables(series, main=published, leaderboard=leaderboard)
-    rows = (*table.rows, *published_rows(sources, table.groups))
+    sources = _wanted(series, main=published, leaderboard=leaderboard)
+    rows = (*table.rows, *published_rows(sources, table.groups, series[0].benchmark))
     return replace(table, kind="main", rows=rows, published=tuple(sources))
 
 
@@ -203,7 +209,7 @@ def group_table(
         series,
         groups.names if groups.spans else (OVERALL, *groups.names),
         rate,
-        sources=published_tables(series, **{by.value: published}),
+        sources=_wanted(series, **{by.value: published}),
         spans=groups.spans,
         divided_by=groups.title,
         group_note=groups.note,
@@ -234,7 +240,7 @@ def threshold_table(
         series,
         (*by_title, RUBRICS_MET),
         rate,
-        sources=published_tables(series, thresholds=published),
+        sources=_wanted(series, thresholds=published),
         ci=ci,
     )
 
@@ -313,7 +319,7 @@ def build_rate_table(
         series=tuple(series),
         told=tuple(title for title, _ in extra),
         groups=groups,
-        rows=(*rows, *published_rows(sources, groups)),
+        rows=(*rows, *published_rows(sources, groups, series[0].benchmark)),
         published=tuple(sources),
         **fields,
     )
@@ -328,19 +334,22 @@ def _counts(series: Series) -> dict[str, Any]:
     }
 
 
-def published_tables(series: Sequence[Series], **wanted: bool) -> list[Published]:
-    """The published tables that there are among those wanted."""
-    title = series[0].benchmark.title
-    blocks = [cast(Block, block) for block, want in wanted.items() if want]
-    return [table for block in blocks if (table := published_table(title, block))]
+def _wanted(series: Sequence[Series], **blocks: bool) -> list[Published]:
+    names = [cast(Block, block) for block, want in blocks.items() if want]
+    return published_tables(series[0].benchmark.title, names)
 
 
-def published_rows(sources: Sequence[Published], groups: Sequence[str]) -> list[RateRow]:
+def published_rows(
+    sources: Sequence[Published], groups: Sequence[str], benchmark: Benchmark
+) -> list[RateRow]:
     return [
         RateRow(
             model=row.model,
             name=row.model,
             rates={group: row.rates.get(group) for group in groups},
+            solving_rate=row.rates[OVERALL].mean
+            if OVERALL in row.rates
+            else published_rate(benchmark.title, row.model),
             counts={"runs": source.runs} if source.runs else {},
             published=source,
             note=row.note,

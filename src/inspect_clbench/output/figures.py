@@ -2,12 +2,12 @@
 
 import math
 import re
-import statistics
 from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from itertools import chain, count
 from typing import TYPE_CHECKING, Any
 
+from inspect_clbench.analysis.report import OVERALL
 from inspect_clbench.analysis.statistics import Rate
 from inspect_clbench.output.tables import PUBLISHED_MARKS, percent_text
 from inspect_clbench.text import one_line
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from inspect_clbench.analysis.errors import CrossTable
     from inspect_clbench.analysis.report import RateTable
 
-_WHOLE = ("Overall", "100 %")
 _LABEL_WIDTH = 36
 _LABEL_LINES = 2
 _PIECE = re.compile(r"[^\s/_-]*[\s/_-]*")
@@ -109,14 +108,14 @@ def rate_figure(table: "RateTable", groups: Sequence[str] | None = None) -> Figu
             for g in chosen
         ]
         points += found
-        ranks[label] = _rank(row.solving_rate, found)
+        ranks[label] = -1.0 if math.isnan(row.solving_rate) else row.solving_rate
     rows = tuple(sorted(ranks, key=ranks.__getitem__, reverse=True))
     return Figure(rows, chosen, tuple(points), table.spans)
 
 
 def error_figure(table: "CrossTable") -> Figure:
     """Error types by groups of tasks: a row per model and type."""
-    groups = tuple(name for name in table.groups if name not in _WHOLE)
+    groups = tuple(name for name in table.groups if name != OVERALL)
     points = []
     for row in table.rows:
         model = one_line(row.model)
@@ -125,15 +124,6 @@ def error_figure(table: "CrossTable") -> Figure:
             points += [Point(lead + title, f"{model}: {title}", g, rates[g]) for g in groups]
     spans = table.spans or ((table.divided_by.capitalize(), len(groups)),)
     return Figure(tuple(dict.fromkeys(p.row for p in points)), groups, tuple(points), spans)
-
-
-def _rank(solving_rate: float, points: Sequence[Point]) -> float:
-    """The solving rate; of published rows that do not say it, the mean of what they say."""
-    if not math.isnan(solving_rate):
-        return solving_rate
-    known = [point for point in points if point.known]
-    whole = [point for point in known if point.group in _WHOLE]
-    return statistics.fmean(p.rate.mean for p in whole or known) if known else -1.0
 
 
 def _unused(label: str, taken: Container[str]) -> str:

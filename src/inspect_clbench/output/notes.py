@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from inspect_clbench.analysis.noise import NoiseRow, NoiseTable
+from inspect_clbench.analysis.published import Difference
 from inspect_clbench.analysis.report import RateTable, with_known_rubrics
 from inspect_clbench.analysis.statistics import FEW_CONTEXTS
 from inspect_clbench.logs.series import Series, series_names
@@ -15,6 +16,12 @@ from inspect_clbench.text import counted
 if TYPE_CHECKING:
     from inspect_clbench.analysis.errors import ErrorReport
 
+_DIFFERENCES: dict[Difference, str] = {
+    "judge": "another judge ({own}, not {theirs})",
+    "prompt": "another judge prompt ({own}, not the original one)",
+    "draw": "a draw of {own} contexts",
+    "runs": "fewer runs ({own})",
+}
 _MANY_FAILURES = 0.02
 # What twice the runs must take off the standard error to be worth their price.
 _WORTH_IT = 0.05
@@ -129,15 +136,42 @@ def rate_notes(
 
 
 def _source_notes(numbers: RateTable) -> list[Note | str]:
-    """Where published rows come from."""
+    """Where published rows come from, how they were made, and what makes ours unlike them."""
     notes: list[Note | str] = []
+    public = numbers.series[0].benchmark.tasks
     for mark, source in zip(PUBLISHED_MARKS, numbers.published, strict=False):
-        notes.append(Note("source", f"{mark} Published, not run here: {source.source}."))
+        made = [f"judge {source.judge} with the original prompt"] if source.judge else []
+        if source.tasks:
+            of = f", of which {public:,} are public" if source.tasks > public else ""
+            made.append(f"{source.tasks:,} tasks{of}")
+        made += [counted(source.runs, "run")] if source.runs else []
+        words = f" ({'; '.join(made)})" if made else ""
+        notes.append(Note("source", f"{mark} Published, not run here: {source.source}{words}."))
         notes += [f"{row.model}: {row.note}." for row in source.rows if row.note]
+    if numbers.published and numbers.kind == "length":
+        text = "The bins of published rows hold other tasks than ours: the paper counted the "
+        notes.append(Note("source", text + "tokens of its prompts in its own way."))
     if numbers.published and any(one.is_demo for one in numbers.series):
         text = "The demo's tasks are not the benchmark's: its rates say nothing beside these."
-        notes.append(Note("warning", text))
+        notes.append(Note("unlike", text))
+    elif numbers.published:
+        notes += _unlike_published(numbers)
     return notes
+
+
+def _unlike_published(numbers: RateTable) -> Iterator[Note]:
+    """What differs from the published runs, once for all series that differ alike."""
+    unlike: dict[str, list[str]] = {}
+    for one, name in zip(numbers.series, series_names(numbers.series), strict=True):
+        found = {}
+        for source in numbers.published:
+            for what, own in source.differences(one).items():
+                found[what] = _DIFFERENCES[what].format(own=own, theirs=source.judge)
+        if found:
+            unlike.setdefault(", ".join(found.values()), []).append(name)
+    for words, names in unlike.items():
+        text = f"Not like the published rows: {', '.join(names)}: {words}."
+        yield Note("unlike", text)
 
 
 def _remarks(numbers: RateTable) -> list[Note | str]:

@@ -112,7 +112,7 @@ def _warnings(tables: Sequence[Table]) -> str:
     found = dict.fromkeys(note for table in tables for note in table.notes if note.is_warning)
     if not found:
         return ""
-    texts = (note.text if note.kind == "warning" else str(note) for note in found)
+    texts = (str(note) if note.kind == "incomplete" else note.text for note in found)
     items = "\n".join(f"<li>{escaped(text)}</li>" for text in texts)
     return f"<section class=warnings><h2>Read this first</h2><ul>\n{items}\n</ul></section>"
 

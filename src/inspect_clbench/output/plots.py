@@ -143,15 +143,15 @@ def rates_picture(table: RateTable, kind: PlotKind, *, alone: bool = True) -> Pi
     notes = [note for note in rate_notes(table) if isinstance(note, Note)]
     lines = [reading.strip(), *(str(note) for note in notes if note.kind == "source")]
     if alone:
-        estimates = [str(note) for note in notes if note.kind == "estimate"]
-        lines += [judge_line(table.series), *estimates, *_warnings(notes)]
+        told = [str(note) for note in notes if note.kind in ("estimate", "unlike")]
+        lines += [judge_line(table.series), *told, *_warnings(notes)]
     if table.ci and any(row.is_estimate for row in table.rows):
         lines.insert(1, f"Dashed, after ~: {_DRAWN}.")
     return Picture(f"{table.series[0].dataset_name}: {title}", tuple(lines), chart.to_dict())
 
 
 def _warnings(notes: Sequence[Note]) -> list[str]:
-    warnings = [str(note) for note in notes if note.is_warning]
+    warnings = [str(note) for note in notes if note.kind in ("incomplete", "warning")]
     if len(warnings) <= _MOST_WARNINGS:
         return warnings
     words = "* incomplete. " if any(note.kind == "incomplete" for note in notes) else ""

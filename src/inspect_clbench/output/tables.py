@@ -35,8 +35,12 @@ NOTHING = Cell("–", None)
 PUBLISHED_MARKS = ("†", "‡")
 """After the names of published rows, in the order of their tables."""
 
-NoteKind = Literal["incomplete", "warning", "estimate", "source", "info"]
-_NOTE_MARKS: dict[NoteKind, str] = {"incomplete": "* ", "warning": "! ", "estimate": "~ "}
+NoteKind = Literal["incomplete", "warning", "unlike", "estimate", "source", "info"]
+"""`unlike`: what makes rows of ours unlike the published ones beside them."""
+
+_NOTE_MARKS: dict[NoteKind, str] = {
+    "incomplete": "* ", "warning": "! ", "unlike": "! ", "estimate": "~ "
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -48,7 +52,7 @@ class Note:
 
     @property
     def is_warning(self) -> bool:
-        return self.kind in ("incomplete", "warning")
+        return self.kind in ("incomplete", "warning", "unlike")
 
     def __str__(self) -> str:
         return _NOTE_MARKS.get(self.kind, "") + self.text
