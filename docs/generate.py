@@ -175,6 +175,7 @@ MORE_API = {
     "inspect_clbench.exchange.checks": [
         "verdict_sheet", "checked_verdicts", "error_sheet", "checked_errors",
     ],
+    "inspect_clbench.exchange.people": ["add_verdicts", "add_errors"],
     "inspect_clbench.regrade": ["regrade"],
 }  # fmt: skip
 
