@@ -13,6 +13,9 @@ GRADER = "grader"
 DEFAULT_JUDGE = "openai/gpt-5.1"
 """The judge of the benchmarks' authors."""
 
+DEMO_JUDGE = "clbench_demo/judge"
+"""The judge of the demo, which needs no network."""
+
 RUBRIC_JUDGE = "rubric_judge"
 GRADED_FILE = "graded_file"
 VERDICT_SCORERS = (RUBRIC_JUDGE, GRADED_FILE)

@@ -8,6 +8,7 @@ from logging import getLogger
 from pathlib import Path
 from typing import Any
 
+import click
 from inspect_ai.dataset import Sample
 from inspect_ai.log import EvalSpec
 from inspect_ai.model import ModelOutput
@@ -24,7 +25,7 @@ NAME = "inspect_clbench/replay"
 
 
 @solver
-def replay(files: str | list[str], model_name: str | None = None) -> Solver:
+def replay(files: str | list[str] = "", model_name: str | None = None) -> Solver:
     """Give the answers that stand in inference files; no model is called.
 
     Use it with `--model none` and as many epochs as there are files. Rows are
@@ -37,6 +38,8 @@ def replay(files: str | list[str], model_name: str | None = None) -> Solver:
             not given.
     """
     paths = _paths(files)
+    if (epochs := _epochs_of_command()) not in (None, len(paths)):
+        raise _count_error(len(paths), epochs)
     runs = [_read(path) for path in paths]
     name = str(model_name or model_name_of(paths))
 
@@ -56,6 +59,17 @@ def replay(files: str | list[str], model_name: str | None = None) -> Solver:
         return state
 
     return solve
+
+
+def _epochs_of_command() -> int | None:
+    """The epochs that `inspect eval` was given, if it runs and no file gives them.
+
+    Known early it is one message; at the start of the run it is a log with a traceback.
+    """
+    command = click.get_current_context(silent=True)
+    if command is None or command.info_name != "eval" or command.params.get("run_config"):
+        return None
+    return command.params.get("epochs", 0) or 1
 
 
 def check_replay(task: EvalSpec, samples: Sequence[Sample], epochs: int) -> None:

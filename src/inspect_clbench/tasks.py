@@ -1,17 +1,20 @@
 """The tasks `clbench` and `clbench_life`: dataset, solver, scorer and limits put together."""
 
+from typing import Any
+
+import click
 from inspect_ai import Task, task
 from inspect_ai.dataset import MemoryDataset
 from inspect_ai.log import HeadlineMetric
 from inspect_ai.scorer import Scorer
 from inspect_ai.solver import generate
 
-from inspect_clbench.benchmarks import CLBENCH, CLBENCH_LIFE, Benchmark
+from inspect_clbench.benchmarks import CLBENCH, CLBENCH_LIFE, DEMO_JUDGE, GRADER, Benchmark
 from inspect_clbench.data.dataset import draw_samples, in_cache_order, load_samples
 from inspect_clbench.data.sources import DEMO
 from inspect_clbench.judge.prompt import JudgePrompt, load_judge_prompt
 from inspect_clbench.scoring.explanation import viewer_config
-from inspect_clbench.scoring.graders import MODEL_LIMITS, Guard
+from inspect_clbench.scoring.graders import MODEL_LIMITS, Guard, check_start
 from inspect_clbench.scoring.rubric_judge import rubric_judge
 from inspect_clbench.scoring.scores import JudgeFailure
 
@@ -97,8 +100,10 @@ def _benchmark_task(
     budget: float | None,
 ) -> Task:
     chosen, draw = draw_samples(samples, contexts, seed)
-    return Task(
-        dataset=in_cache_order(chosen, cache_order),
+    is_demo = samples.location == DEMO
+    dataset = _CheckedDataset(in_cache_order(chosen, cache_order))
+    dataset.task = Task(
+        dataset=dataset,
         # No tools: a model that calls some all the same would be asked again for ever.
         solver=generate(tool_calls="none"),
         scorer=scorer,
@@ -110,11 +115,36 @@ def _benchmark_task(
         headline_metric=HeadlineMetric(scorer="rubric_judge", metric="solving_rate"),
         viewer=viewer_config(),
         version=VERSION,
+        # It needs no key, and a role of the run comes before one of the task.
+        model_roles={GRADER: DEMO_JUDGE} if is_demo else None,
         metadata={
             "benchmark": benchmark.title,
-            "demo": samples.location == DEMO,
+            "demo": is_demo,
             "judge_prompt": prompt.name,
             "judge_prompt_sha256": prompt.sha256,
             **({"draw": draw.model_dump(mode="json")} if draw else {}),
         },
     )
+    return dataset.task
+
+
+class _CheckedDataset(MemoryDataset):
+    """Refuses a run that cannot succeed when the command takes the samples for it.
+
+    Inspect does that just before it begins a log, with the roles bound, and prints an error of
+    that time as one message. Anything later is a log with a traceback; so are runs from Python,
+    which `Guard` checks at their start.
+    """
+
+    task: Task
+
+    def __init__(self, dataset: MemoryDataset) -> None:
+        super().__init__(list(dataset), dataset.name, dataset.location)
+
+    def __getitem__(self, index: Any) -> Any:
+        chosen = super().__getitem__(index)
+        command = click.get_current_context(silent=True)
+        # A retry has its roles from the log, which cannot be seen here.
+        if isinstance(index, slice) and command is not None and command.info_name == "eval":
+            check_start(chosen, self.task.model_roles)
+        return chosen

@@ -6,8 +6,9 @@ failures would pass for wrong answers.
 """
 
 import math
+import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Sized
 from contextvars import ContextVar
 from logging import getLogger
 from typing import Any
@@ -46,15 +47,25 @@ _FAILURES_TO_STOP = 5
 
 _LOUD_SHARE = 0.02
 
+_OF_JUDGES = re.compile(r"judg|grad|scor|evaluat|rater|assess", re.IGNORECASE)
 
-def graders(effort: str = "low") -> list[Judge]:
+
+def graders(effort: str = "low", task_roles: Mapping[str, Any] | None = None) -> list[Judge]:
     """The models bound to the role `grader`, or the benchmark's default judge.
 
     Never the model under test by accident. What the user set wins, on the role before on
     the command line of the run; `effort` is for the default judge, and our own limits come
-    last.
+    last. `task_roles` are a task's own, which Inspect adds to those of the run once it starts.
     """
-    models = bound_graders(model_roles())
+    roles = {**(task_roles or {}), **model_roles()}
+    if other := next(
+        (role for role in roles if role != GRADER and _OF_JUDGES.search(role)), ""
+    ):
+        raise ClbenchError(
+            f"Nothing asks for the model role {other}: the judge's role is called {GRADER}. "
+            f"Use: --model-role {GRADER}=provider/model"
+        )
+    models = bound_graders(roles)
     if not models:
         config = GenerateConfig(reasoning_effort=effort)
         default = get_model(
@@ -62,6 +73,24 @@ def graders(effort: str = "low") -> list[Judge]:
         )  # inspect-evals-lint: ignore[get_model_location] -- called by the scorers only, while they score
         models = [default]
     return [Judge(model, judge_limits(model.config, _run_settings())) for model in models]
+
+
+def check_start(samples: Sized, task_roles: Mapping[str, Any] | None = None) -> None:
+    """Refuse a run that cannot succeed, as far as that is known before it starts."""
+    if not samples:
+        raise ClbenchError(
+            "No sample was chosen for this run. Inspect counts --limit from 1: the first "
+            "500 samples are --limit 1-500, the next ones --limit 501-1000."
+        )
+    check_batch()
+    try:
+        graders(task_roles=task_roles)
+    except ClbenchError:
+        raise
+    except Exception as ex:
+        # Inspect's own message about a missing key is rich markup.
+        reason = Text.from_markup(str(getattr(ex, "message", ex))).plain
+        raise _unavailable(DEFAULT_JUDGE, " ".join(reason.split())) from None
 
 
 def check_batch() -> None:
@@ -223,21 +252,10 @@ class Guard:
         self._budget = budget
 
     async def start_task(self, task: EvalSpec, samples: list[Sample], epochs: int) -> str:
-        if not samples:
-            raise ClbenchError(
-                "No sample was chosen for this run. Inspect counts --limit from 1: the first "
-                "500 samples are --limit 1-500, the next ones --limit 501-1000."
-            )
+        check_start(samples)
         check_replay(task, samples, epochs)
-        check_batch()
         monitor = JudgeMonitor(self._budget)
-        try:
-            judges = graders()
-        except Exception as ex:
-            # Inspect's own message about a missing key is rich markup.
-            reason = Text.from_markup(str(getattr(ex, "message", ex))).plain
-            raise _unavailable(DEFAULT_JUDGE, " ".join(reason.split())) from None
-        for judge in judges:
+        for judge in graders():
             if failure := await probe(judge):
                 raise _unavailable(judge.name, str(failure))
             monitor.add_working(judge.name)
