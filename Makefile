@@ -26,11 +26,10 @@ endef
 
 demo: $(STAMP)
 	$(BIN)/inspect eval inspect_clbench/clbench -T dataset=demo \
-	  --model clbench_demo/student --model-role grader=clbench_demo/judge \
-	  --epochs 3
+	  --model clbench_demo/student --epochs 3
 	$(BIN)/clbench report logs
 	$(BIN)/inspect score "$$(ls -t logs/*.eval | head -n 1)" --scorer inspect_clbench/error_types \
-	  --action append --overwrite --model-role grader=clbench_demo/judge --display none
+	  --action append --overwrite --display none
 	$(BIN)/clbench errors logs
 
 # All tests, and how much of the package they cover.

@@ -146,7 +146,7 @@ def test_the_verdict_follows_the_rubrics() -> None:
 def test_replies_that_are_of_no_use() -> None:
     prompt = load_judge_prompt().render(ASKED, "From pier 4, at nine sharp.")
     for call in range(6):
-        assert isinstance(parse_verdict(judge_reply(prompt, "never", call)), Failure)
+        assert isinstance(parse_verdict(judge_reply(prompt, "late", call)), Failure)
         second = parse_verdict(judge_reply(prompt, "second_ask", call))
         assert isinstance(second, Verdict if call % 2 else Failure)
     assert judge_reply("Are you there?") == "ready"

@@ -115,6 +115,7 @@ def _benchmark_task(
         headline_metric=HeadlineMetric(scorer="rubric_judge", metric="solving_rate"),
         viewer=viewer_config(),
         version=VERSION,
+        display_name=samples.name if is_demo else None,
         # It needs no key, and a role of the run comes before one of the task.
         model_roles={GRADER: DEMO_JUDGE} if is_demo else None,
         metadata={

@@ -78,3 +78,8 @@ def some(things: Sequence[str], shown: int = 3) -> str:
 def counted(number: int, noun: str) -> str:
     """A number with its noun: 1 row, 2 rows."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def install_command(extra: str) -> str:
+    """How to install an optional part of this package; from its folder, until it is released."""
+    return f"pip install '.[{extra}]'"

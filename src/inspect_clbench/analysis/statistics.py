@@ -38,6 +38,7 @@ from inspect_clbench.metrics.solving import (
     run_rates,
     std_over_runs,
 )
+from inspect_clbench.text import install_command
 
 if TYPE_CHECKING:
     from inspect_clbench.data.selection import ContextDraw
@@ -200,5 +201,5 @@ def statistics_library(name: str) -> Any:
     except ImportError:
         raise ClbenchError(
             f"{name.split('.')[0]} is not installed. Install it with: "
-            "pip install 'inspect-clbench[report]'"
+            f"{install_command('report')}"
         ) from None

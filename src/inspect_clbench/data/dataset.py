@@ -7,7 +7,7 @@ from inspect_ai.dataset import MemoryDataset, Sample
 from inspect_clbench.benchmarks import CLBENCH, Benchmark
 from inspect_clbench.data.rows import Row, validated_rows
 from inspect_clbench.data.selection import ContextDraw, cache_order, draw_contexts, known_names
-from inspect_clbench.data.sources import read_rows
+from inspect_clbench.data.sources import DEMO, read_rows
 from inspect_clbench.errors import ClbenchError
 
 
@@ -31,7 +31,8 @@ def load_samples(
             f"{source}: no row is left for category={category} and "
             f"sub_category={sub_category}. A sub-category belongs to one category."
         )
-    return MemoryDataset(samples, name=benchmark.title, location=source)
+    name = f"{benchmark.title} demo" if source == DEMO else benchmark.title
+    return MemoryDataset(samples, name=name, location=source)
 
 
 def draw_samples(
@@ -41,6 +42,8 @@ def draw_samples(
     if type(seed) is not int:  # a bool is no number
         raise ClbenchError(f"seed={seed}: give a whole number.")
     if contexts is None:
+        if seed:
+            raise ClbenchError(f"seed={seed}: there is nothing to draw without contexts=N.")
         return dataset, None
     draw = draw_contexts([_stratum(sample) for sample in dataset], contexts, seed)
     drawn = {(category, name) for category, found in draw.drawn.items() for name in found}

@@ -56,7 +56,7 @@ def judge_reply(prompt: str, style: str = "plain", call: int = 0, rubric_text: s
             return f"I went through the rubrics one by one. That is my verdict:\n\n{reply}"
         case "second_ask" if call % 2 == 0:
             return "The answer is quite good, though not in every respect."
-        case "never":
+        case "late":
             return reply[: len(reply) // 2]
     return reply
 

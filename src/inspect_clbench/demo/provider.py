@@ -16,6 +16,7 @@ from inspect_ai.model import (
     modelapi,
 )
 from inspect_ai.tool import ToolChoice, ToolInfo
+from inspect_ai.util import sample_limits
 
 from inspect_clbench.benchmarks import BENCHMARKS
 from inspect_clbench.demo.judge import is_label_prompt, judge_reply, label_reply
@@ -111,5 +112,16 @@ def _grade(prompt: str, call: int) -> str:
         return label_reply(prompt)
     for script in _scripts():
         if script.rubrics in prompt:
-            return judge_reply(prompt, script.judge, call, script.rubrics)
+            # What fails during the run works when a log is judged again after it.
+            is_late = script.judge == "late" and not _in_running_sample()
+            style = "plain" if is_late else script.judge
+            return judge_reply(prompt, style, call, script.rubrics)
     return judge_reply(prompt)
+
+
+def _in_running_sample() -> bool:
+    try:
+        sample_limits()
+    except RuntimeError:
+        return False
+    return True

@@ -11,8 +11,9 @@ from inspect_clbench.errors import ClbenchError
 from inspect_clbench.files import check_target, replacing
 from inspect_clbench.output.html import escaped, html_page
 from inspect_clbench.output.theme import DARK, FONT, INK, LINE, PAPER, SOFT, dark_css
+from inspect_clbench.text import install_command
 
-PLOT_EXTRA = "pip install 'inspect-clbench[plot]'"
+PLOT_EXTRA = install_command("plot")
 PICTURE_ENDINGS = (".png", ".svg", ".pdf", ".html", ".htm")
 _TEXT_WIDTH = 110
 _PNG_SCALE = 2

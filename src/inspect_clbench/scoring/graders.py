@@ -255,7 +255,8 @@ class Guard:
         check_start(samples)
         check_replay(task, samples, epochs)
         monitor = JudgeMonitor(self._budget)
-        for judge in graders():
+        judges = graders()
+        for judge in judges:
             if failure := await probe(judge):
                 raise _unavailable(judge.name, str(failure))
             monitor.add_working(judge.name)
