@@ -17,8 +17,6 @@ from inspect_clbench.logs import answers
 from inspect_clbench.output import render, task_text
 from tests.logs.test_answers import other_log, running_log
 from tests.support.command import clbench, usage_error
-from tests.support.logs import make_log
-from tests.support.scripted import tasks
 
 CLBENCH = Path(sys.executable).parent / "clbench"
 
@@ -108,14 +106,12 @@ def test_bad_logs_end_with_one_line_and_code_2(demo_log: str, tmp_path: Path) ->
     cut = tmp_path / "cut_clbench.eval"
     cut.write_bytes(Path(demo_log).read_bytes()[:5000])
     running = running_log(demo_log, tmp_path / "running.eval")
-    real = make_log(tmp_path / "real", tasks("a"), {"a": ["yyy"]}).location
     for arguments, message in (
         ([str(tmp_path / "none.eval")], "no such file or folder"),
         ([str(empty)], "no log there"),
         ([other_log(tmp_path / "other")], "a log of sums, not of clbench"),
         ([str(cut)], "not a readable log"),
         ([running], "the run has not ended"),
-        ([demo_log, real], "different datasets"),
         ([demo_log, "--chars-per-token", "0"], "use a number above 0"),
     ):
         code, out, err = clbench("report", *arguments)

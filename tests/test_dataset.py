@@ -60,6 +60,7 @@ def test_a_row_becomes_a_sample(tmp_path: Path) -> None:
         "rubrics": ["a", "", " b ", "a"],
         "turns": 2,
         "prompt_chars": sum(len(m["content"]) for m in messages),
+        "fingerprint": "2415723e878da681",
     }  # fmt: skip
 
 

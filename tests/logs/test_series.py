@@ -10,11 +10,12 @@ from inspect_ai import eval_retry, score
 from inspect_ai.log import EvalLog, read_eval_log, write_eval_log
 
 from inspect_clbench import rubric_judge
-from inspect_clbench.analysis import Series, load_series, report
+from inspect_clbench.analysis import Series, costs, load_series, report
 from inspect_clbench.errors import ClbenchError
 from inspect_clbench.output import tables_of
 from tests.support.builders import run_eval, verdict, write_rows
-from tests.support.logs import make_log
+from tests.support.command import clbench
+from tests.support.logs import MISSING, make_log
 from tests.support.scripted import ERROR, scripted_judge, tasks
 from tests.support.server import Call, LoopbackServer, Reply, Script
 
@@ -171,18 +172,137 @@ def test_a_cancelled_run_says_what_is_missing(tmp_path: Path) -> None:
     )
 
 
-def test_mixed_datasets_are_refused(tmp_path: Path, demo_log: str) -> None:
-    log = make_log(tmp_path, tasks("a"), {"a": ["yyy"]})
-    with pytest.raises(ClbenchError, match="different datasets") as caught:
-        load_series([log.location, demo_log])
-    assert f"CL-bench demo: {demo_log}" in str(caught.value)
+def test_a_table_for_each_dataset(tmp_path: Path) -> None:
+    """The same model on three datasets: never pooled, each with its own table."""
+    make_log(tmp_path, "demo")
+    make_log(tmp_path, "demo", task="clbench_life")
+    make_log(tmp_path, tasks("a"), {"a": ["nnn"]})
+    tables = tables_of(report(str(tmp_path)))
+    titles = ["CL-bench", "CL-bench demo", "CL-bench Life demo"]
+    assert [table.title.split(":")[0] for table in tables] == titles
+    assert [len(table.rows) for table in tables] == [1, 1, 1]
+    assert tables[0].rows[0][1].text == "0.0"
+    names = [one.run_of for one in costs(str(tmp_path)).uses if one.role == "model"]
+    assert names == [f"mockllm/student ({title})" for title in (*titles[1:], titles[0])]
+    done = clbench("plot", str(tmp_path), "-o", str(tmp_path / "x.svg"))
+    assert done.exit_code == 2
+    assert 'Choose one: --dataset "CL-bench"' in done.stderr
+
+
+def test_a_run_within_a_larger_one_is_passed_over(tmp_path: Path) -> None:
+    ids = tasks("a", "b", "c")
+    small = make_log(tmp_path, ids, {"a": ["yyy", "yyy"], "b": ["yyy", "yyy"]}, limit=2)
+    whole = make_log(tmp_path, ids, {"a": ["yyy"], "b": ["nnn"], "c": ["nnn"]})
+    smaller = make_log(tmp_path, ids, {"a": ["yyy"]}, limit=1)
+    (series,) = load_series(str(tmp_path))
+    assert outcomes(series) == {"a": [True], "b": [False], "c": [False]}
+    assert [str(log) for log in series.logs] == [whole.location]
+    assert [str(log) for log, _ in series.passed_over] == [small.location, smaller.location]
+    (table,) = tables_of(report(str(tmp_path)))
+    assert (
+        f"mockllm/student: passed over {small.location}: {whole.location} of the same model "
+        "and settings has its 2 tasks too."
+    ) in map(str, table.notes)
+
+
+def test_a_large_run_that_was_stopped_at_once_hides_no_small_one(tmp_path: Path) -> None:
+    ids = tasks("a", "b", "c")
+    make_log(tmp_path, ids, {"a": ["yyy"], "b": ["nnn"]}, limit=2)
+    stopped = {"a": ["nnn"], "b": [MISSING], "c": [MISSING]}
+    cut = make_log(tmp_path, ids, stopped, status="cancelled")
+    (series,) = load_series(str(tmp_path))
+    assert outcomes(series) == {"a": [True], "b": [False]}
+    assert [str(log) for log, _ in series.passed_over] == [cut.location]
+
+
+def test_contradictions_do_not_hide_the_rest(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    make_log(tmp_path, tasks("a", "b"), {"a": ["yyy"], "b": ["nnn"]}, model="bad")
+    make_log(tmp_path, tasks("b", "c"), {"b": ["yyy"], "c": ["nnn"]}, model="bad")
+    make_log(tmp_path, tasks("a"), {"a": ["yyy"]})
+    done = clbench("report", str(tmp_path))
+    assert done.exit_code == 0
+    assert "mockllm/student" in done.stdout
+    assert "mockllm/bad" not in done.stdout
+    assert "do not add up: they share 1 of 2 and 2 tasks" in caplog.text
+
+
+def test_draws_and_whole_runs_are_rows_of_their_own(tmp_path: Path) -> None:
+    for task_args in ({"contexts": 2}, {"contexts": 2, "seed": 1}, {}):
+        make_log(tmp_path, tasks("a", "b", "c", "d"), task_args=task_args)
+    make_log(tmp_path, tasks("a", "b", "c", "d"), task_args={"contexts": 2, "seed": 1})
+    series = load_series(str(tmp_path))
+    assert [(one.draw.seed if one.draw else None, one.runs) for one in series] == [
+        (0, 1), (1, 2), (None, 1),
+    ]  # fmt: skip
+    (table,) = tables_of(report(str(tmp_path)))
+    assert table.columns[:2] == ("Model", "Tasks")
+    assert [row[1].text for row in table.rows] == [
+        "2 of 2 contexts, seed 0", "2 of 2 contexts, seed 1", "all",
+    ]  # fmt: skip
+
+
+def test_the_same_answers_under_other_ids_count_once(tmp_path: Path) -> None:
+    log = make_log(tmp_path, tasks("a", "b"), {"a": ["yyy"], "b": ["nnn"]})
+    copy = read_eval_log(log.location)
+    copy.eval.eval_id, copy.eval.task_id, copy.eval.run_id = "e", "t", "r"
+    write_eval_log(copy, str(tmp_path / "renamed.eval"))
+    (series,) = load_series(str(tmp_path))
+    assert (series.runs, len(series.logs)) == (1, 1)
+    ((other, reason),) = series.passed_over
+    assert f"its answers are counted already, from {series.logs[0]}" == reason
+    assert {str(other), str(series.logs[0])} == {
+        log.location, str(tmp_path / "renamed.eval"),
+    }  # fmt: skip
+
+
+def test_samples_without_uuid_are_not_taken_for_the_same(tmp_path: Path) -> None:
+    for number, said in enumerate(("yyy", "nnn")):
+        log = read_eval_log(make_log(tmp_path / "made", tasks("a"), {"a": [said]}).location)
+        for sample in log.samples or []:
+            sample.uuid = None
+        write_eval_log(log, str(tmp_path / "logs" / f"{number}.eval"))
+    (series,) = load_series(str(tmp_path / "logs"))
+    assert outcomes(series) == {"a": [True, False]}
+
+
+def test_other_rows_under_the_same_ids_are_refused(tmp_path: Path) -> None:
+    """Not pooled to a mean of runs, not compared, and not shown side by side."""
+    first = make_log(tmp_path, tasks("a", "b"), {"a": ["yyy"], "b": ["yyy"]})
+    rows = [{**row, "rubrics": ["Another.", *row["rubrics"][1:]]} for row in tasks("a", "b")]
+    other = make_log(tmp_path, rows, {"a": ["nnn"], "b": ["nnn"]})
+    rival = make_log(tmp_path / "rival", rows, {"a": ["nnn"], "b": ["nnn"]}, model="rival")
+    words = "with other messages or rubrics in one than in the other (for instance a)"
+    for arguments in (
+        ["report", str(tmp_path), "--model", "student"],
+        ["compare", first.location, rival.location],
+        ["agreement", first.location, other.location],
+        ["show", first.location, rival.location, "--task", "a"],
+    ):
+        done = clbench(*arguments)
+        assert (done.exit_code, done.stdout) == (2, ""), arguments
+        assert words in done.stderr
+        assert f"{first.location} and " in done.stderr
+    (table,) = tables_of(report([first.location, rival.location]))
+    assert any("other messages or rubrics" in str(note) for note in table.notes)
+
+
+def test_logs_without_fingerprints_are_taken_as_they_are(tmp_path: Path) -> None:
+    log = read_eval_log(make_log(tmp_path / "a", tasks("a"), {"a": ["yyy"]}).location)
+    for sample in log.samples or []:
+        del sample.metadata["fingerprint"]
+    write_eval_log(log, str(tmp_path / "old.eval"))
+    make_log(tmp_path, tasks("a"), {"a": ["nnn"]})
+    (series,) = load_series(str(tmp_path))
+    assert series.runs == 2
 
 
 def test_models_on_different_tasks_are_told(tmp_path: Path) -> None:
     make_log(tmp_path, tasks("a", "b"), {"a": ["yyy"], "b": ["yyy"]})
     make_log(tmp_path, tasks("a"), {"a": ["yyy"]}, model="other")
     (table,) = tables_of(report(str(tmp_path)))
-    assert any("not of the same tasks: 1 tasks are common" in note.text for note in table.notes)
+    assert any("not of the same tasks: 1 task is common" in note.text for note in table.notes)
 
 
 def test_a_log_without_a_judged_row_has_its_judge_from_the_role(tmp_path: Path) -> None:

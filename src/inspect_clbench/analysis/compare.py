@@ -20,7 +20,7 @@ from inspect_clbench.analysis.paired import (
 )
 from inspect_clbench.analysis.statistics import statistics_library
 from inspect_clbench.errors import ClbenchError
-from inspect_clbench.logs.answers import Answer
+from inspect_clbench.logs.answers import Answer, check_same_rows
 from inspect_clbench.logs.files import Place, check_one_dataset, find_logs
 from inspect_clbench.logs.series import Series, load_series, series_names
 from inspect_clbench.text import some
@@ -172,6 +172,7 @@ def compare(
             "log of another one, or name two logs of this one to compare them."
         )
     check_one_dataset([log for one in chosen for log in one.logs])
+    check_same_rows(answer for one in chosen for answer in one.answers)
     if len(chosen) == 2:
         return _comparison(chosen, seed)
     return _ranking(chosen, seed)

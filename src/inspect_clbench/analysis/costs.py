@@ -6,7 +6,7 @@ takes.
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -21,8 +21,8 @@ from inspect_clbench.analysis.frames import Result
 from inspect_clbench.benchmarks import GRADER
 from inspect_clbench.errors import ClbenchError
 from inspect_clbench.logs.answers import Answer
-from inspect_clbench.logs.files import Paths, find_logs
-from inspect_clbench.logs.series import load_series
+from inspect_clbench.logs.files import Log, Paths, find_logs
+from inspect_clbench.logs.series import Series, load_series
 
 UNDER_TEST = "model"
 _COUNTS = (
@@ -34,8 +34,8 @@ _EXAMPLE = "{input: 1.25, output: 10, input_cache_write: 1.25, input_cache_read:
 Prices = Mapping[str, ModelCost]
 """USD per million tokens, by model."""
 
-_Run = tuple[str, str]
-"""The model under test and its reasoning effort."""
+_Run = tuple[str, str, str]
+"""The model under test, its reasoning effort and the dataset."""
 
 
 @dataclass(frozen=True)
@@ -83,22 +83,27 @@ def costs(paths: Paths, prices: str | PathLike[str] | Prices | None = None) -> C
     """
     known = prices if prices is None or isinstance(prices, Mapping) else read_prices(prices)
     # A log scored again carries the usage of its run with it.
-    logs = {log.eval_id: log for log in find_logs(paths)}.values()
-    found: defaultdict[_Run, defaultdict[tuple[str, str], ModelUsage]]
-    found = defaultdict(lambda: defaultdict(ModelUsage))
-    for log in sorted(logs, key=lambda log: log.header.eval.created):
-        for role, model, usage in usage_by_role(log.header):
-            found[log.model, log.effort][role, model] += usage
-    names = {run: _name(run, found) for run in found}
-    uses = [
-        Use(names[run], role, model, usage)
-        for run, by_role in found.items()
-        for (role, model), usage in by_role.items()
-    ]
+    logs = list({log.eval_id: log for log in find_logs(paths)}.values())
+    names = {run: _name(run, {_run(log) for log in logs}) for run in map(_run, logs)}
+    uses = _uses(logs, names)
     if known is None:
-        return Costs(tuple(uses), None)
+        return Costs(uses, None)
     _check_priced({use.model for use in uses}, known, prices)
-    return Costs(tuple(uses), tuple(_spent(paths, uses, names, known)))
+    return Costs(uses, tuple(_spent(load_series(logs), names, known)))
+
+
+def _run(log: Log) -> _Run:
+    return log.model, log.effort, log.dataset_name
+
+
+def _uses(logs: Iterable[Log], names: Mapping[_Run, str]) -> tuple[Use, ...]:
+    found: defaultdict[tuple[str, str, str], ModelUsage] = defaultdict(ModelUsage)
+    for name in names.values():
+        for log in logs:
+            if names[_run(log)] == name:
+                for role, model, usage in usage_by_role(log.header):
+                    found[name, role, model] += usage
+    return tuple(Use(*key, usage) for key, usage in found.items())
 
 
 def usage_by_role(header: EvalLog) -> Iterator[tuple[str, str, ModelUsage]]:
@@ -161,19 +166,19 @@ def _check_priced(
 
 
 def _spent(
-    paths: Paths, uses: Iterable[Use], names: Mapping[_Run, str], prices: Prices
+    series: Iterable[Series], names: Mapping[_Run, str], prices: Prices
 ) -> Iterator[Spent]:
-    money: defaultdict[str, list[tuple[str, float]]] = defaultdict(list)
-    for use in uses:
-        money[use.run_of].append((use.role, compute_model_cost(prices[use.model], use.usage)))
-    seen: set[str] = set()
+    # A log that several judges scored counts under the first, who is that of the run.
+    counted: dict[str, Log] = {}
     judged: defaultdict[str, list[Answer]] = defaultdict(list)
-    for series in load_series(paths):
-        # A log that several judges scored counts under the first, who is that of the run.
-        new = {log.eval_id for log in series.logs} - seen
-        seen |= new
-        name = names.get((series.model, series.effort), "")
-        judged[name] += [a for a in series.answers if a.log.eval_id in new]
+    for one in series:
+        new = {log.eval_id: log for log in one.logs if log.eval_id not in counted}
+        counted |= new
+        name = names[_run(one.logs[0])]
+        judged[name] += [a for a in one.answers if a.log.eval_id in new]
+    money: defaultdict[str, list[tuple[str, float]]] = defaultdict(list)
+    for use in _uses(counted.values(), names):
+        money[use.run_of].append((use.role, compute_model_cost(prices[use.model], use.usage)))
     for name, answers in judged.items():
         if not (spent := money.get(name)) or not answers:
             continue
@@ -192,10 +197,12 @@ def _runs(answers: Iterable[Answer]) -> int:
     return max(Counter(answer.task_id for answer in answers).values())
 
 
-def _name(run: _Run, runs: Iterable[_Run]) -> str:
-    model, effort = run
-    several = sum(other == model for other, _ in runs) > 1
-    return f"{model} ({effort or 'default'})" if several else model
+def _name(run: _Run, runs: Collection[_Run]) -> str:
+    model, effort, dataset = run
+    alike = [other for other in runs if other[0] == model]
+    told = [effort or "default"] if len({other[1] for other in alike}) > 1 else []
+    told += [dataset] if len({other[2] for other in alike}) > 1 else []
+    return f"{model} ({', '.join(told)})" if told else model
 
 
 def _role_of(header: EvalLog, model: str) -> str:

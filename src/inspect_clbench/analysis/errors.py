@@ -20,7 +20,7 @@ from inspect_clbench.choices import By, ErrorsBy
 from inspect_clbench.errors import ClbenchError
 from inspect_clbench.logs.answers import ERROR_TYPES_SCORER, Answer, read_labels
 from inspect_clbench.logs.files import Log, Paths
-from inspect_clbench.logs.series import Series, load_series, series_names
+from inspect_clbench.logs.series import Series, by_dataset, load_series, series_names
 from inspect_clbench.metrics.error_types import coverage, type_rates
 
 
@@ -40,6 +40,7 @@ class CrossRow:
 class CrossTable:
     """Error types by groups of tasks, for several series."""
 
+    series: tuple[Series, ...]
     by: By
     divided_by: str
     groups: tuple[str, ...]
@@ -55,7 +56,9 @@ class ErrorReport(Result):
     unlabelled: tuple[Log, ...]
     """Logs that have no error types, passed over."""
 
-    main: RateTable | None
+    main: tuple[RateTable, ...]
+    """The paper's table of each dataset, if it was asked for."""
+
     crossed: tuple[CrossTable, ...]
 
     def records(self) -> Iterator[dict[str, Any]]:
@@ -64,7 +67,7 @@ class ErrorReport(Result):
                 for kind, rates in row.rates.items():
                     for group, rate in rates.items():
                         yield _record(table.by, row.model, kind, group, rate)
-        for own in self.main.rows if self.main else ():
+        for own in (row for main in self.main for row in main.rows):
             for kind, found in own.rates.items():
                 yield _record("", own.name, kind, OVERALL, found)
 
@@ -87,11 +90,12 @@ def errors(
     """
     chosen = known_groups(by, ErrorsBy)
     series, unlabelled = load_labelled(paths)
+    datasets = by_dataset(series)
     return ErrorReport(
         series=tuple(series),
         unlabelled=tuple(unlabelled),
-        main=_main_table(series, published) if published or not chosen else None,
-        crossed=tuple(_cross_table(series, name) for name in chosen),
+        main=tuple(_main_table(s, published) for s in datasets if published or not chosen),
+        crossed=tuple(_cross_table(s, name) for s in datasets for name in chosen),
     )
 
 
@@ -163,7 +167,7 @@ def _cross_table(series: Sequence[Series], by: By) -> CrossTable:
             )
         )
     names = groups.names if groups.spans else (OVERALL, *groups.names)
-    return CrossTable(by, groups.title, names, groups.spans, tuple(rows))
+    return CrossTable(tuple(series), by, groups.title, names, groups.spans, tuple(rows))
 
 
 def _labelled(answers: Iterable[Answer]) -> int:

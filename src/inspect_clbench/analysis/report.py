@@ -25,7 +25,14 @@ from inspect_clbench.choices import By, ErrorsBy
 from inspect_clbench.errors import ClbenchError
 from inspect_clbench.logs.answers import Answer
 from inspect_clbench.logs.files import Paths
-from inspect_clbench.logs.series import Series, as_series, differences, series_names, trials_of
+from inspect_clbench.logs.series import (
+    Series,
+    as_series,
+    by_dataset,
+    differences,
+    series_names,
+    trials_of,
+)
 from inspect_clbench.metrics.solving import Trial, mean_rate, rubric_share, run_rates
 
 Kind = By | Literal["main", "thresholds", "consistency", "error_types"]
@@ -108,11 +115,13 @@ class Report(Result):
     """The tables that were asked for."""
 
     tables: tuple[RateTable, ...]
-    noise: NoiseTable | None = None
+    noise: tuple[NoiseTable, ...] = ()
 
     def records(self) -> Iterator[dict[str, Any]]:
-        for table in (*self.tables, *([self.noise] if self.noise else ())):
+        for table in self.tables:
             yield from table.records()
+        for one in self.noise:
+            yield from one.records()
 
 
 def report(
@@ -127,7 +136,7 @@ def report(
     ci: bool = False,
     tokens: TokenRule | None = None,
 ) -> Report:
-    """Mean ± std of the solving rate over the runs, a row per model.
+    """Mean ± std of the solving rate over the runs, a table per dataset, a row per model.
 
     Overall and per category, as in the paper, unless other tables are asked for.
 
@@ -144,18 +153,24 @@ def report(
         tokens: How prompt tokens are estimated, for `length`; characters / 4 if not given.
     """
     chosen = known_groups(by)
-    series = as_series(paths)
-    tables = [
-        group_table(series, name, tokens=tokens, published=published, ci=ci) for name in chosen
-    ]
-    if thresholds:
-        tables.append(threshold_table(series, published=published, ci=ci))
-    if consistency:
-        tables.append(consistency_table(series))
-    if not (tables or noise) or leaderboard:
-        main = main_table(series, published=published, leaderboard=leaderboard, ci=ci)
-        tables.insert(0, main)
-    return Report(tuple(tables), noise_table(series, series_names(series)) if noise else None)
+    tables: list[RateTable] = []
+    noises: list[NoiseTable] = []
+    for series in by_dataset(as_series(paths)):
+        if leaderboard or not (chosen or thresholds or consistency or noise):
+            tables.append(
+                main_table(series, published=published, leaderboard=leaderboard, ci=ci)
+            )
+        tables += [
+            group_table(series, name, tokens=tokens, published=published, ci=ci)
+            for name in chosen
+        ]
+        if thresholds:
+            tables.append(threshold_table(series, published=published, ci=ci))
+        if consistency:
+            tables.append(consistency_table(series))
+        if noise:
+            noises.append(noise_table(series, series_names(series)))
+    return Report(tuple(tables), tuple(noises))
 
 
 def known_groups(by: str | Sequence[str], known: type[By] | type[ErrorsBy] = By) -> list[By]:

@@ -15,6 +15,7 @@ from inspect_clbench.judge.prompt import numbered_rubrics
 from inspect_clbench.logs.answers import (
     Answer,
     answer_of,
+    check_same_rows,
     people_names,
     read_summaries,
     score_names,
@@ -149,6 +150,7 @@ def show_task(paths: Paths, task_id: str) -> TaskView:
     ]
     if not found:
         raise ClbenchError(f"{task}: none of the logs' runs got to this task.")
+    check_same_rows(verdict.answer for verdict in found)
     return TaskView(tuple(found))
 
 

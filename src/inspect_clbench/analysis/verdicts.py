@@ -12,6 +12,7 @@ from inspect_clbench.errors import ClbenchError
 from inspect_clbench.logs.answers import (
     Answer,
     answer_of,
+    check_same_rows,
     read_answers,
     read_labels,
     read_many,
@@ -102,6 +103,8 @@ class Judged:
     """Answers without text, which no judge was asked about."""
 
     left: Left = field(default_factory=Left)
+    rows: Mapping[str, Answer] = field(default_factory=dict)
+    """An answer to each task, for what its row was."""
 
     @cached_property
     def answers(self) -> set[AnswerKey]:
@@ -117,6 +120,7 @@ def read_judged(path: Paths, *, panel_as_one: bool = False) -> Judged:
     judges: dict[tuple[JudgeKey, int], JudgeVerdicts] = {}
     labellers: dict[tuple[JudgeKey, int], JudgeVerdicts] = {}
     empty: set[AnswerKey] = set()
+    rows: dict[str, Answer] = {}
 
     def read(log: Log) -> list[Answer]:
         summaries = read_summaries(log)
@@ -126,6 +130,7 @@ def read_judged(path: Paths, *, panel_as_one: bool = False) -> Judged:
         return [*answers, *read_labels(log, summaries=summaries, people=True)]
 
     for index, answers in enumerate(read_many(logs, read)):
+        rows = check_same_rows([*rows.values(), *answers])
         for answer in answers:
             key = AnswerKey(index, answer.task_id, answer.epoch)
             contexts[key] = answer.context_id
@@ -144,7 +149,7 @@ def read_judged(path: Paths, *, panel_as_one: bool = False) -> Judged:
         _add(labellers, _by_judge(index, labels, _labels))
     return Judged(
         tuple(logs), uuids, contexts, tuple(judges.values()), tuple(labellers.values()),
-        len(empty),
+        len(empty), rows=rows,
     )  # fmt: skip
 
 
@@ -172,6 +177,7 @@ def join(first: Judged, second: Judged) -> Judged:
         if uuid in second.uuids
         if key in first.answers and second.uuids[uuid] in second.answers
     }
+    check_same_rows([*first.rows.values(), *second.rows.values()])
     shared = same_samples or _same_texts(first, second)
     here = {key: key for key in shared.values()}
 

@@ -1,5 +1,6 @@
 """A row of the benchmark: what makes one valid, and the Sample that it becomes."""
 
+import hashlib
 import reprlib
 from collections.abc import Iterable, Iterator
 from typing import Annotated, Any, Literal, TypeVar
@@ -89,6 +90,16 @@ class Row(BaseModel):
     rubrics: list[Annotated[Text, BeforeValidator(_rubric_text)]] = Field(min_length=1)
     metadata: Metadata
 
+    def fingerprint(self) -> str:
+        """A short hash of the messages and rubrics, to tell rows of the same id apart."""
+        texts = [text for m in self.messages for text in (m.role, m.content)]
+        digest = hashlib.blake2b(digest_size=8)
+        for text in (str(len(texts)), *texts, *self.rubrics):
+            content = text.encode()
+            digest.update(b"%d:" % len(content))
+            digest.update(content)
+        return digest.hexdigest()
+
     def as_sample(self) -> Sample:
         return Sample(
             id=self.metadata.task_id,
@@ -100,6 +111,7 @@ class Row(BaseModel):
                 # Small enough for a log's sample summaries, from which reports are made.
                 "turns": sum(m.role == "user" for m in self.messages),
                 "prompt_chars": sum(len(m.content) for m in self.messages),
+                "fingerprint": self.fingerprint(),
                 "rubrics": self.rubrics,
             },
         )

@@ -181,6 +181,7 @@ def _names(series: Sequence[Series]) -> list[str]:
     for one in series:
         alike = [other for other in series if other.model == one.model]
         told = [one.model]
+        told += [one.dataset_name] if len({s.dataset_name for s in alike}) > 1 else []
         told += [one.effort] if len({other.effort for other in alike}) > 1 else []
         told += [one.judge] if len({other.judge for other in alike}) > 1 else []
         base = _UNSAFE.sub("-", "_".join(told)).strip("-.")[:100] or "model"

@@ -119,9 +119,7 @@ def clbench_graded(
             "model_name": name,
             "imported_from": paths,
             # The same files make the same runs, however often they are imported.
-            "imported_sha256": hashlib.sha256(
-                f"{name}\n{judge}\n{sha256}".encode()
-            ).hexdigest(),
+            "imported_sha256": sha256,
             "import_notes": notes,
         },
     )
@@ -154,18 +152,21 @@ def graded_file(files: list[str], judge: str | None = None) -> Scorer:
     return score
 
 
-def _read(paths: Sequence[str], benchmark: Benchmark) -> tuple[list[Sample], list[str], str]:
-    """Each task as the first file shows it that has it, what is odd, and a hash of the rows."""
+def _read(
+    paths: Sequence[str], benchmark: Benchmark
+) -> tuple[list[Sample], list[str], list[str]]:
+    """Each task as the first file shows it that has it, what is odd, and a hash of each run."""
     samples: dict[str, Sample] = {}
     fingerprints: dict[str, bytes] = {}
     runs: dict[str, set[str]] = {}
     differing, odd_scores = [], []
-    digest = hashlib.sha256()
+    digests: dict[str, str] = {}  # and the files that have them
     with progress("Reading graded rows") as advance:
         for run, path in enumerate(paths, start=1):
             if path in runs:
                 raise ClbenchError(f"{path}: named twice. Name each run's file once.")
             runs[path] = set()
+            graded: list[bytes] = []
             for row in validated_rows(_with_scores(path), path, benchmark, GradedRow):
                 task_id = row.metadata.task_id
                 runs[path].add(task_id)
@@ -178,9 +179,16 @@ def _read(paths: Sequence[str], benchmark: Benchmark) -> tuple[list[Sample], lis
                     differing.append(task_id)
                 if row.score not in (0, 1):
                     odd_scores.append(f"{task_id} in run {run}: {row.score!r}")
-                told = (run, task_id, row.model_output, row.score)
-                digest.update(repr(told).encode(errors="surrogatepass"))
+                told = (task_id, row.model_output, row.score)
+                graded.append(
+                    hashlib.sha256(repr(told).encode(errors="surrogatepass")).digest()
+                )
                 advance(1)
+            sha256 = hashlib.sha256(b"".join(sorted(graded))).hexdigest()
+            if (same := digests.setdefault(sha256, path)) != path:
+                raise ClbenchError(
+                    f"{path}: the same answers and scores as in {same}. Name each run once."
+                )
     notes = []
     for path, ids in runs.items():
         if missing := [task_id for task_id in samples if task_id not in ids]:
@@ -194,7 +202,7 @@ def _read(paths: Sequence[str], benchmark: Benchmark) -> tuple[list[Sample], lis
     for what, where in odd.items():
         if where:
             notes.append(f"{what}: {counted(len(where), 'row')} ({some(where)}).")
-    return list(samples.values()), notes, digest.hexdigest()
+    return list(samples.values()), notes, list(digests)
 
 
 def _with_scores(path: str) -> Iterator[tuple[int, Any]]:

@@ -21,6 +21,7 @@ from inspect_clbench.logs.summaries import ScoreSummary, Summary, read_log_summa
 from inspect_clbench.metrics.error_types import Labelled, State, labelled, within_draw
 from inspect_clbench.metrics.solving import weight_in
 from inspect_clbench.progress import progress
+from inspect_clbench.text import counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -87,6 +88,9 @@ class Answer:
 
     label: Labelled = _NOT_RUN
     """The error types, for answers read by `read_labels`."""
+
+    fingerprint: str = ""
+    """Of the row's messages and rubrics; empty in logs that do not hold one."""
 
     @property
     def solved(self) -> bool:
@@ -160,6 +164,24 @@ def read_many(logs: Sequence[Log], read: Reader = read_answers) -> Iterator[list
         for log, answers in zip(logs, pool.map(read, logs), strict=True):
             advance(log.samples)
             yield answers
+
+
+def check_same_rows(answers: Iterable[Answer]) -> dict[str, Answer]:
+    """An answer to each task; an error if some task has other messages or rubrics elsewhere."""
+    first: dict[str, Answer] = {}
+    differing: dict[str, Answer] = {}
+    for answer in answers:
+        known = first.setdefault(answer.task_id, answer) if answer.fingerprint else answer
+        if known.fingerprint != answer.fingerprint:
+            differing.setdefault(answer.task_id, answer)
+    for task, answer in differing.items():
+        raise ClbenchError(
+            f"{first[task].log} and {answer.log}: {counted(len(differing), 'task')} with other "
+            f"messages or rubrics in one than in the other (for instance {task}), so that their "
+            "answers cannot be put together or compared. Name the logs of one version of the "
+            "dataset."
+        )
+    return first
 
 
 def answers_df(logs: Paths) -> "pd.DataFrame":
@@ -244,6 +266,7 @@ def answer_of(
         sub_category=_text(of_sample, "sub_category"),
         turns=_number(of_sample, "turns", 1),
         prompt_chars=_number(of_sample, "prompt_chars"),
+        fingerprint=_text(of_sample, "fingerprint"),
         scorer=scorer,
         outcome=_outcome(score),
         reason=(score.reason or "") if score else "",

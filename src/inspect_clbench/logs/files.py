@@ -214,14 +214,14 @@ def _meant(wanted: str, option: str, names: Iterable[str]) -> str:
 
 
 def check_one_dataset(logs: Sequence[Log]) -> None:
-    """Refuse logs that cannot share a table because their datasets differ."""
+    """Refuse logs of several datasets, where only one can be shown."""
     names = sorted({log.dataset_name for log in logs})
     if len(names) > 1:
         examples = "; ".join(
             f"{name}: {next(log for log in logs if log.dataset_name == name)}" for name in names
         )
         raise ClbenchError(
-            f"These logs belong to different datasets and cannot share a table ({examples}). "
+            f"These logs belong to different datasets ({examples}), and this is of one only. "
             f'Choose one: --dataset "{names[0]}"'
         )
 
@@ -280,8 +280,7 @@ def _without_replaced(logs: list[Log]) -> list[Log]:
     """
     by_run: dict[str, list[Log]] = {}
     for log in logs:
-        imported = (log.header.eval.metadata or {}).get("imported_sha256")
-        by_run.setdefault(str(imported or log.header.eval.task_id), []).append(log)
+        by_run.setdefault(log.header.eval.task_id or log.location, []).append(log)
     keep = set()
     for attempts in by_run.values():
         if len({log.eval_id for log in attempts}) == 1:

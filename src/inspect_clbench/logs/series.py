@@ -2,19 +2,32 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from logging import getLogger
 from operator import attrgetter
 from os import PathLike
-from typing import cast
+from typing import NamedTuple, cast
 
-from inspect_clbench.benchmarks import Benchmark
+from inspect_clbench.benchmarks import BENCHMARKS, Benchmark
 from inspect_clbench.data.selection import ContextDraw
 from inspect_clbench.errors import ClbenchError
-from inspect_clbench.logs.answers import Answer, Reader, read_answers, read_many
-from inspect_clbench.logs.files import Log, Paths, check_one_dataset, find_logs
+from inspect_clbench.logs.answers import (
+    Answer,
+    Reader,
+    check_same_rows,
+    read_answers,
+    read_many,
+)
+from inspect_clbench.logs.files import Log, Paths, find_logs
 from inspect_clbench.logs.gaps import gaps
 from inspect_clbench.metrics.solving import Trial
+from inspect_clbench.text import counted
+
+logger = getLogger(__name__)
+
+_Part = Sequence[Answer]
+"""The answers of one log that belong to a series."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +47,12 @@ class Series:
 
     logs: tuple[Log, ...]
     answers: tuple[Answer, ...]
+    passed_over: tuple[tuple[Log, str], ...] = ()
+    """Logs that would count an answer twice or are a part of another run, and why."""
+
+    dataset_name: str = ""
+    draw: ContextDraw | None = None
+    """The draw of contexts that the runs are of; none if all tasks were meant."""
 
     @property
     def benchmark(self) -> Benchmark:
@@ -42,10 +61,6 @@ class Series:
     @property
     def is_demo(self) -> bool:
         return self.logs[0].is_demo
-
-    @property
-    def dataset_name(self) -> str:
-        return self.logs[0].dataset_name
 
     @cached_property
     def scored(self) -> tuple[Answer, ...]:
@@ -69,18 +84,6 @@ class Series:
         return 1 - self.judge_failures / len(judged) if judged else float("nan")
 
     @cached_property
-    def draw(self) -> ContextDraw | None:
-        """The draw of contexts that the runs are of; none if all tasks were meant."""
-        draws = [log.draw for log in self.logs]
-        for log, draw in zip(self.logs, draws, strict=True):
-            if draw != draws[0]:
-                raise ClbenchError(
-                    f"{self.logs[0]} and {log}: made with different draws of contexts "
-                    "(-T contexts, seed, category). Name the logs of one draw."
-                )
-        return draws[0]
-
-    @cached_property
     def gaps(self) -> tuple[str, ...]:
         """What is missing for a complete set of runs, in words; nothing if complete."""
         return tuple(gaps(self.logs, self.answers, self.draw))
@@ -100,46 +103,78 @@ def as_series(paths: Paths | Sequence[Series]) -> Sequence[Series]:
     return series or load_series(cast(Paths, paths))
 
 
+class _Key(NamedTuple):
+    """What logs of one series have in common."""
+
+    dataset: str
+    draw: str
+    model: str
+    effort: str
+    judge: str
+    judge_prompt: str
+    judge_prompt_sha256: str
+    version: str
+    again: int
+
+
 def load_series(paths: Paths, read: Reader = read_answers) -> list[Series]:
     """Read logs and sort them into series, in the order of their first log.
 
     Parts of a run with disjoint tasks are put together; logs of the same tasks are
-    further runs; anything between is an error. Of several copies of a log that the
-    same judge scored, the one written last counts.
+    further runs. A log whose answers another one holds too, and a run that is a part of
+    a larger one, are passed over. Logs that contradict each other (overlapping parts,
+    other rows under the same ids) are an error if nothing else is there; else they are
+    left out and a warning is logged.
 
     Args:
         paths: Log files, folders or URLs.
         read: How the answers of a log are read.
     """
     logs = find_logs(paths)
-    check_one_dataset(logs)
-    grouped: defaultdict[tuple[str | int, ...], dict[str, list[Answer]]] = defaultdict(dict)
+    grouped: defaultdict[_Key, list[_Part]] = defaultdict(list)
     for log, answers in zip(logs, read_many(logs, read), strict=True):
         for key, some in _by_judge(log, answers):
-            # A later copy of the same eval takes the place of an earlier one.
-            grouped[key][log.eval_id] = some
+            grouped[key].append(some)
     if not grouped:
         names = ", ".join(str(log) for log in logs)
         raise ClbenchError(f"{names}: no sample in it. Complete it with: inspect eval-retry")
-    return [_series(key, list(parts.values())) for key, parts in grouped.items()]
+    series, refused = [], []
+    for key, parts in grouped.items():
+        try:
+            series.append(_series(key, parts))
+        except ClbenchError as ex:
+            refused.append(ex)
+    if not series:
+        raise refused[0]
+    for reason in refused:
+        logger.warning("Left out: %s", reason)
+    return series
 
 
-def _by_judge(
-    log: Log, answers: Iterable[Answer]
-) -> Iterator[tuple[tuple[str | int, ...], list[Answer]]]:
-    """The answers of each score of a log, and what logs of one series have in common."""
+def by_dataset(series: Sequence[Series]) -> list[list[Series]]:
+    """The series that can share a table: those of each benchmark, then those of demos."""
+    groups: defaultdict[tuple[bool, int], list[Series]] = defaultdict(list)
+    for one in series:
+        groups[one.is_demo, list(BENCHMARKS).index(one.benchmark.title)].append(one)
+    return [groups[place] for place in sorted(groups)]
+
+
+def _by_judge(log: Log, answers: Iterable[Answer]) -> Iterator[tuple[_Key, _Part]]:
+    """The answers of each score of a log, and what tells which series they belong to."""
     by_scorer: defaultdict[str, list[Answer]] = defaultdict(list)
     for answer in answers:
         by_scorer[answer.scorer].append(answer)
+    draw = log.draw.model_dump_json() if log.draw else ""
     seen: Counter[tuple[str, ...]] = Counter()
     for some in by_scorer.values():
         judge = _judge_of(log, some)
         version = str(log.header.eval.task_version)
-        yield (log.model, log.effort, *judge, version, seen[judge]), some
+        told = (log.dataset_name, draw, log.model, log.effort)
+        yield _Key(*told, *judge, version, seen[judge]), some
         seen[judge] += 1
 
 
-def _judge_of(log: Log, answers: Sequence[Answer]) -> tuple[str, str, str]:
+def _judge_of(log: Log, answers: _Part) -> tuple[str, str, str]:
     """The judge's name, and the name and hash of its prompt, as most answers have them."""
     judges = Counter(a.judge for a in answers if a.judge)
     prompts = Counter(
@@ -150,54 +185,109 @@ def _judge_of(log: Log, answers: Sequence[Answer]) -> tuple[str, str, str]:
     return (judge, *(prompts.most_common(1)[0][0] if prompts else ("", "")))
 
 
-def _series(key: tuple[str | int, ...], parts: Sequence[Sequence[Answer]]) -> Series:
-    model, effort, judge, prompt, sha256, version, again = key
+def _series(key: _Key, parts: Sequence[_Part]) -> Series:
+    passed_over: list[tuple[Log, str]] = []
+    parts = _without_copies(parts, passed_over)
+    check_same_rows(answer for answers in parts for answer in answers)
+    runs = _whole_runs(parts, passed_over)
+    logs = [part[0].log for block in runs for part in block.parts]
     return Series(
-        str(model), str(effort), str(judge), str(prompt), str(sha256), str(version), int(again),
-        logs=tuple(answers[0].log for answers in parts),
-        answers=tuple(_numbered_runs(parts)),
-    )  # fmt: skip
+        *key[2:],
+        logs=tuple(logs),
+        answers=tuple(_numbered(runs)),
+        passed_over=tuple(passed_over),
+        dataset_name=key.dataset,
+        draw=logs[0].draw,
+    )
+
+
+def _without_copies(
+    parts: Sequence[_Part], passed_over: list[tuple[Log, str]]
+) -> Sequence[_Part]:
+    """Of logs that hold the same answers the fullest one, the one written last of those."""
+    holders: dict[str, Log] = {}
+    kept = []
+    for place, answers in sorted(enumerate(parts), key=lambda part: (-len(part[1]), -part[0])):
+        log = answers[0].log
+        same = {log.eval_id, *(id for answer in answers if (id := _identity(answer)))}
+        if found := Counter(str(holders[id]) for id in same if id in holders):
+            other = found.most_common(1)[0][0]
+            new = same - holders.keys() - {log.eval_id}
+            whose = "some of its answers" if new else "its answers"
+            passed_over.append((log, f"{whose} are counted already, from {other}"))
+        else:
+            holders |= dict.fromkeys(same, log)
+            kept.append((place, answers))
+    return [answers for _, answers in sorted(kept, key=lambda part: part[0])]
+
+
+def _identity(answer: Answer) -> str:
+    """What only copies of an answer have in common; of an imported one, the run's hash."""
+    runs = (answer.log.header.eval.metadata or {}).get("imported_sha256")
+    if isinstance(runs, list) and 0 < answer.epoch <= len(runs):
+        return f"{runs[answer.epoch - 1]} {answer.task_id}"
+    return answer.uuid
 
 
 @dataclass
 class _Block:
     """Logs that hold disjoint parts of the same runs."""
 
-    first_run: int
     epochs: int
-    owners: dict[str, Log]
+    parts: list[_Part] = field(default_factory=list)
+    owners: dict[str, Log] = field(default_factory=dict)
     """Which log holds which task."""
 
+    @property
+    def answered(self) -> frozenset[str]:
+        return frozenset(answer.task_id for answers in self.parts for answer in answers)
 
-def _numbered_runs(parts: Sequence[Sequence[Answer]]) -> list[Answer]:
-    """The answers of several logs, their runs counted on from log to log.
+
+def _whole_runs(parts: Sequence[_Part], passed_over: list[tuple[Log, str]]) -> Sequence[_Block]:
+    """The logs of each run, or of several runs that belong together.
 
     Logs with disjoint tasks and as many epochs are parts of the same runs; a log of
     tasks that are there already holds further runs. In the end all runs must be of
-    the same tasks.
+    the same tasks, or of some of them, which says nothing more.
     """
     blocks: list[_Block] = []
-    numbered: list[Answer] = []
     for answers in parts:
         log = answers[0].log
         ids = log.task_ids or {answer.task_id for answer in answers}
         block = _block_for(log, ids, blocks)
+        block.parts.append(answers)
         block.owners.update(dict.fromkeys(ids, log))
-        if block.first_run:
-            answers = [replace(a, run=block.first_run + a.epoch) for a in answers]
-        numbered += answers
-    for block in blocks[1:]:
-        if block.owners.keys() != blocks[0].owners.keys():
-            raise _do_not_fit(blocks[0], block)
-    return numbered
+    # A large run that was stopped at once may hold less than a small one.
+    largest = max(blocks, key=lambda block: (len(block.answered), len(block.owners)))
+    whole = []
+    for block in blocks:
+        if block.owners.keys() == largest.owners.keys():
+            whole.append(block)
+        elif block.answered <= largest.owners.keys():
+            other = largest.parts[0][0].log
+            number = counted(len(block.answered), "task")
+            reason = f"{other} of the same model and settings has its {number} too"
+            passed_over += [(part[0].log, reason) for part in block.parts]
+        else:
+            raise _do_not_fit(largest, block)
+    return whole
 
 
 def _block_for(log: Log, ids: Collection[str], blocks: list[_Block]) -> _Block:
     for block in blocks:
         if log.epochs == block.epochs and block.owners.keys().isdisjoint(ids):
             return block
-    blocks.append(_Block(sum(block.epochs for block in blocks), log.epochs, {}))
+    blocks.append(_Block(log.epochs))
     return blocks[-1]
+
+
+def _numbered(blocks: Sequence[_Block]) -> Iterator[Answer]:
+    """The answers of all logs, their runs counted on from block to block."""
+    before = 0
+    for block in blocks:
+        for answer in (answer for answers in block.parts for answer in answers):
+            yield replace(answer, run=before + answer.epoch) if before else answer
+        before += block.epochs
 
 
 def _do_not_fit(one: _Block, other: _Block) -> ClbenchError:
@@ -219,6 +309,8 @@ def _do_not_fit(one: _Block, other: _Block) -> ClbenchError:
 def differences(series: Sequence[Series]) -> list[tuple[str, list[str]]]:
     """Titles and values of what tells series apart beside the model: only where they differ."""
     candidates = [
+        ("Dataset", [s.dataset_name for s in series]),
+        ("Tasks", [_drawn(s.draw) for s in series]),
         ("Judge", [s.judge + (f" (again {s.again})" if s.again else "") for s in series]),
         ("Judge prompt", _prompts(series)),
         ("Effort", [s.effort or "default" for s in series]),
@@ -248,3 +340,9 @@ def _prompts(series: Sequence[Series]) -> list[str]:
         else one.judge_prompt
         for one in series
     ]
+
+
+def _drawn(draw: ContextDraw | None) -> str:
+    if draw is None:
+        return "all"
+    return f"{draw.drawn_contexts:,} of {draw.contexts:,} contexts, seed {draw.seed}"

@@ -25,8 +25,8 @@ from inspect_clbench.benchmarks import ERROR_TYPES
 from inspect_clbench.errors import ClbenchError
 from inspect_clbench.files import replacing, write_text
 from inspect_clbench.judge.prompt import numbered_rubrics
-from inspect_clbench.logs.answers import Answer, read_labels
-from inspect_clbench.logs.files import Log, Paths
+from inspect_clbench.logs.answers import Answer, check_same_rows, read_labels
+from inspect_clbench.logs.files import Log, Paths, check_one_dataset
 from inspect_clbench.logs.samples import read_samples
 from inspect_clbench.logs.series import Series, load_series, series_names
 from inspect_clbench.output.html import html_page
@@ -54,6 +54,8 @@ def explore(
     if page.suffix.lower() not in (".html", ".htm"):
         raise ClbenchError(f"{output}: the explorer is a page. Give a name that ends in .html.")
     series = load_series(paths)
+    check_one_dataset([log for one in series for log in one.logs])
+    check_same_rows(answer for one in series for answer in one.answers)
     data = _Data(series)
     written = [page]
     if "answers" in without:

@@ -2,19 +2,18 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from inspect_clbench.analysis.noise import NoiseRow, NoiseTable
 from inspect_clbench.analysis.published import Difference
 from inspect_clbench.analysis.report import RateTable, with_known_rubrics
 from inspect_clbench.analysis.statistics import FEW_CONTEXTS
+from inspect_clbench.errors import ClbenchError
+from inspect_clbench.logs.answers import check_same_rows
+from inspect_clbench.logs.files import Log
 from inspect_clbench.logs.series import Series, series_names
 from inspect_clbench.metrics.error_types import coverage
 from inspect_clbench.output.tables import PUBLISHED_MARKS, Note
-from inspect_clbench.text import counted
-
-if TYPE_CHECKING:
-    from inspect_clbench.analysis.errors import ErrorReport
+from inspect_clbench.text import counted, some
 
 _DIFFERENCES: dict[Difference, str] = {
     "judge": "another judge ({own}, not {theirs})",
@@ -41,20 +40,30 @@ def series_notes(series: Sequence[Series]) -> list[Note | str]:
         notes += [Note("warning", f"{name}: {warning}") for warning in _warnings(one)]
         if one.draw:
             notes.append(Note("estimate", f"{name}: {_about_estimate(one)}"))
+        for reason in dict.fromkeys(reason for _, reason in one.passed_over):
+            logs = [str(log) for log, told in one.passed_over if told == reason]
+            notes.append(f"{name}: passed over {some(logs)}: {reason}.")
     tasks = {one.tasks for one in series}
     if len(tasks) > 1:
         common = len(frozenset.intersection(*tasks))
-        text = f"The rows are not of the same tasks: {common:,} tasks are common to all. "
+        are = f"{counted(common, 'task')} {'is' if common == 1 else 'are'}"
+        text = f"The rows are not of the same tasks: {are} common to all. "
         notes.append(Note("warning", text + "clbench compare pairs two of them."))
+    try:
+        check_same_rows(answer for one in series for answer in one.answers)
+    except ClbenchError as ex:
+        notes.append(Note("warning", str(ex)))
     notes.append(judge_line(series))
     return notes
 
 
 def judge_line(series: Sequence[Series]) -> str:
-    """By whom the answers were judged, and with which prompt."""
+    """By whom the answers were judged, with which prompt, and how many logs they are from."""
     judges = sorted({one.judge or "none" for one in series})
     prompts = sorted({one.judge_prompt or "unknown" for one in series})
-    return f"Judge: {', '.join(judges)}; prompt: {', '.join(prompts)}."
+    logs = len({log.location for one in series for log in one.logs})
+    read = f"; read from {counted(logs, 'log')}" if logs != len(series) else ""
+    return f"Judge: {', '.join(judges)}; prompt: {', '.join(prompts)}{read}."
 
 
 def interval_notes(numbers: RateTable) -> list[Note | str]:
@@ -240,13 +249,13 @@ def threshold_notes(series: Sequence[Series]) -> list[str]:
     return notes
 
 
-def label_notes(report: "ErrorReport") -> list[Note | str]:
+def label_notes(series: Sequence[Series], unlabelled: Sequence[Log]) -> list[Note | str]:
     """What the shares are of, and what they leave out."""
     notes: list[Note | str] = [
         "In % of the labelled failed answers of all runs together. Several types may apply to "
         "an answer, so that they exceed 100 % together; empty answers are counted apart."
     ]
-    for one, name in zip(report.series, series_names(report.series), strict=True):
+    for one, name in zip(series, series_names(series), strict=True):
         counts = coverage(answer.label for answer in one.answers)
         limits = sorted({a.label.most for a in one.answers if a.label.most is not None})
         if limits:
@@ -256,6 +265,6 @@ def label_notes(report: "ErrorReport") -> list[Note | str]:
         if counts.unlabelled:
             without = counted(counts.unlabelled, "failed answer")
             notes.append(f"{name}: the judge gave no usable labels for {without}.")
-    for log in report.unlabelled:
+    for log in unlabelled:
         notes.append(Note("warning", f"{log}: left out, it has no error types."))
     return notes

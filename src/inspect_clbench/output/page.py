@@ -10,7 +10,7 @@ from inspect_clbench.analysis.groups import TokenRule
 from inspect_clbench.analysis.report import known_groups, main_table, report
 from inspect_clbench.errors import ClbenchError
 from inspect_clbench.logs.files import Paths
-from inspect_clbench.logs.series import Series, load_series
+from inspect_clbench.logs.series import Series, by_dataset, load_series
 from inspect_clbench.output.formats import readable_tables
 from inspect_clbench.output.how_run import how_run_tables
 from inspect_clbench.output.html import escaped, html_page, html_table
@@ -62,30 +62,36 @@ def report_page(
         output: Where the page will be, to find an explorer beside it.
     """
     chosen = known_groups(by)
-    series = load_series(paths)
-    main = main_table(series, published=published, leaderboard=leaderboard, ci=ci)
-    tables = [rate_table(main)]
     further = {"thresholds": thresholds, "consistency": consistency, "noise": noise}
-    if chosen or any(further.values()):
-        found = report(series, by=chosen, tokens=tokens, published=published, ci=ci, **further)
-        tables += report_tables(found)
-    warned_by = tables
-    pictures = _NO_PICTURES
-    if _can_draw():
-        # The pictures have intervals even where the tables have none.
-        warned_by = [*tables, rate_table(main_table(series, ci=True))]
-        pictures = "\n".join(_pictures(series, published=published, tokens=tokens))
-    title = _title(series)
-    body = [
-        f"<header><h1>{escaped(title)}</h1><p class=facts>{escaped(_facts(series))}</p></header>",
-        _warnings(warned_by),
-        f"<section><h2>Results</h2>\n{_tables(tables)}</section>",
-        f"<section><h2>Pictures</h2>\n{pictures}</section>",
-        _EXPLORER if output and Path(output).with_name("explorer.html").is_file() else "",
-        f"<section class=how><h2>How it was run</h2>\n{_tables(how_run_tables(series))}</section>",
-        f"<footer>Made by <code>clbench report</code>, inspect_clbench {__version__}.</footer>",
-    ]
-    return html_page(title, "\n".join(part for part in body if part))
+    options = {"published": published, "ci": ci}
+    body: list[str] = []
+    titles = []
+    for series in by_dataset(load_series(paths)):
+        tables = [rate_table(main_table(series, leaderboard=leaderboard, **options))]
+        if chosen or any(further.values()):
+            found = report(series, by=chosen, tokens=tokens, **options, **further)
+            tables += report_tables(found)
+        warned_by = tables
+        pictures = _NO_PICTURES
+        if _can_draw():
+            # The pictures have intervals even where the tables have none.
+            warned_by = [*tables, rate_table(main_table(series, ci=True))]
+            pictures = "\n".join(_pictures(series, published=published, tokens=tokens))
+        titles.append(_title(series))
+        head = f"<h1>{escaped(titles[-1])}</h1><p class=facts>{escaped(_facts(series))}</p>"
+        how = _tables(how_run_tables(series))
+        body += [
+            f"<header>{head}</header>",
+            _warnings(warned_by),
+            f"<section><h2>Results</h2>\n{_tables(tables)}</section>",
+            f"<section><h2>Pictures</h2>\n{pictures}</section>",
+            f"<section class=how><h2>How it was run</h2>\n{how}</section>",
+        ]
+    if output and Path(output).with_name("explorer.html").is_file():
+        body.insert(-1, _EXPLORER)
+    made_by = f"Made by <code>clbench report</code>, inspect_clbench {__version__}."
+    body.append(f"<footer>{made_by}</footer>")
+    return html_page("; ".join(titles), "\n".join(part for part in body if part))
 
 
 def _title(series: Sequence[Series]) -> str:

@@ -8,7 +8,7 @@ from inspect_clbench.analysis.groups import TokenRule
 from inspect_clbench.analysis.report import OVERALL, RUBRICS_MET, RateTable, report
 from inspect_clbench.choices import PlotKind
 from inspect_clbench.errors import ClbenchError
-from inspect_clbench.logs.files import Paths
+from inspect_clbench.logs.files import Paths, check_one_dataset
 from inspect_clbench.logs.series import Series, load_series
 from inspect_clbench.output.figures import Figure, error_figure, rate_figure
 from inspect_clbench.output.notes import (
@@ -52,7 +52,9 @@ def plot(
     picture_ending(output)
     plot_library("vl_convert")
     plot_library("altair")
-    table = plotted_table(load_series(paths), chosen, published=published, tokens=tokens)
+    table = plotted_table(
+        _of_one_dataset(load_series(paths)), chosen, published=published, tokens=tokens
+    )
     if published and not table.published:
         title = table.series[0].benchmark.title
         raise ClbenchError(
@@ -77,6 +79,7 @@ def error_heatmap(paths: Paths, output: str, *, by: str = "category") -> None:
     from inspect_clbench.output.charts import heatmap
 
     found = errors(paths, by=by)
+    _of_one_dataset(found.series)
     (crossed,) = found.crossed
     figure = error_figure(crossed)
     if not any(point.known for point in figure.points):
@@ -84,8 +87,16 @@ def error_heatmap(paths: Paths, output: str, *, by: str = "category") -> None:
     name = found.series[0].dataset_name
     title = f"{name}: error types of failed answers in % by {crossed.divided_by}"
     # How it is to be read comes first, warnings come last.
-    notes = sorted([*series_notes(found.series), *label_notes(found)], key=_is_warning)
+    notes = sorted(
+        [*series_notes(found.series), *label_notes(found.series, found.unlabelled)],
+        key=_is_warning,
+    )
     save_picture(Picture(title, tuple(map(str, notes)), heatmap(figure).to_dict()), output)
+
+
+def _of_one_dataset(series: Sequence[Series]) -> Sequence[Series]:
+    check_one_dataset([log for one in series for log in one.logs])
+    return series
 
 
 def plotted_table(

@@ -7,6 +7,7 @@ from typing import Any
 from inspect_clbench.analysis.errors import CrossTable, ErrorReport
 from inspect_clbench.analysis.noise import Component, NoiseTable
 from inspect_clbench.analysis.report import OVERALL, RateRow, RateTable, Report
+from inspect_clbench.logs.files import Log
 from inspect_clbench.metrics.error_types import Coverage
 from inspect_clbench.output.notes import label_notes, noise_notes, rate_notes, series_notes
 from inspect_clbench.output.tables import (
@@ -41,7 +42,7 @@ _SPREADS: dict[Component, str] = {
 
 def report_tables(report: Report) -> list[Table]:
     tables = [rate_table(one) for one in report.tables]
-    return tables + ([noise_table(report.noise)] if report.noise else [])
+    return tables + [noise_table(one) for one in report.noise]
 
 
 def noise_table(numbers: NoiseTable) -> Table:
@@ -65,9 +66,10 @@ def noise_table(numbers: NoiseTable) -> Table:
 
 def error_tables(report: ErrorReport) -> list[Table]:
     """The paper's table of error types, and cross tables of types by groups of tasks."""
-    notes = label_notes(report)
-    tables = [] if report.main is None else [rate_table(report.main, notes)]
-    return [*tables, *(cross_table(report, crossed, notes) for crossed in report.crossed)]
+    return [
+        *(rate_table(one, label_notes(one.series, report.unlabelled)) for one in report.main),
+        *(cross_table(crossed, report.unlabelled) for crossed in report.crossed),
+    ]
 
 
 def rate_table(numbers: RateTable, remarks: Sequence[Note | str] | None = None) -> Table:
@@ -104,7 +106,7 @@ def rate_table(numbers: RateTable, remarks: Sequence[Note | str] | None = None) 
     )
 
 
-def cross_table(report: ErrorReport, crossed: CrossTable, notes: Sequence[Note | str]) -> Table:
+def cross_table(crossed: CrossTable, unlabelled: Sequence[Log]) -> Table:
     rows: list[dict[str, Any]] = []
     for row in crossed.rows:
         for title, rates in row.rates.items():
@@ -113,9 +115,9 @@ def cross_table(report: ErrorReport, crossed: CrossTable, notes: Sequence[Note |
         rows.append({"Model": row.model, "Error type": "Labelled", **counts})
     title = f"error types of failed answers in % by {crossed.divided_by}"
     return table(
-        f"{report.series[0].dataset_name}: {title}",
+        f"{crossed.series[0].dataset_name}: {title}",
         rows,
-        [*series_notes(report.series), *notes],
+        [*series_notes(crossed.series), *label_notes(crossed.series, unlabelled)],
         left=2,
         short=initials(crossed.rows[0].labelled) if crossed.rows else {},
         groups=crossed.spans,
