@@ -93,6 +93,11 @@ def test_filters_find_what_tells_models_apart(at: Any) -> None:
     assert shown.all_text_contents() == ["b", "a", "c"]
 
 
+def test_a_link_opens_the_tasks_on_which_two_models_differ(at: Any) -> None:
+    page = at("#show=flipped")
+    assert page.locator("#tasks code").all_text_contents() == ["a", "b"]
+
+
 def test_a_number_leads_to_its_tasks(at: Any) -> None:
     page = at()
     page.get_by_role("table", name="Solving rates").get_by_role("button").first.click()

@@ -419,7 +419,12 @@ document.addEventListener("keydown", (event) => {
 });
 
 function route() {
-  const id = new URLSearchParams(location.hash.slice(1)).get("task");
+  const place = new URLSearchParams(location.hash.slice(1));
+  if (SHOW[place.get("show")]) {
+    controls.show.value = place.get("show");
+    apply();
+  }
+  const id = place.get("task");
   const task = id === null ? null : byId.get(id) ?? TASKS.find((one) => one.id.startsWith(id));
   if (task) render(task);
   else overview();
@@ -427,6 +432,5 @@ function route() {
 
 window.addEventListener("hashchange", route);
 app.append(sidebar(), main);
-if (DATA.flipped && SHOW.flipped) controls.show.value = "flipped";
 apply();
 route();

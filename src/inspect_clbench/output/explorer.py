@@ -38,9 +38,7 @@ from inspect_clbench.text import counted
 _OUTCOMES = {"solved": "s", "failed": "f", "unscored": "u", "errored": "e"}
 
 
-def explore(
-    paths: Paths, output: str | Path, *, without: Collection[str] = (), flipped: bool = False
-) -> list[Path]:
+def explore(paths: Paths, output: str | Path, *, without: Collection[str] = ()) -> list[Path]:
     """Write the explorer of logs as an HTML page; returns the files that were written.
 
     Args:
@@ -48,7 +46,6 @@ def explore(
         output: The page. Answers go to a file of the same name that ends in `-answers.js`.
         without: `answers` leaves out answers and rationales, and with them the second file;
             `rubrics` leaves out the rubrics' texts, which the dataset's licence covers.
-        flipped: Whether the page opens at the tasks on which the first two models differ.
     """
     page = Path(output)
     if page.suffix.lower() not in (".html", ".htm"):
@@ -68,7 +65,6 @@ def explore(
         written.append(answers)
     if "rubrics" in without:
         data.forget_rubrics()
-    data.payload["flipped"] = flipped
     write_text(page, _page(data.payload))
     return written
 
