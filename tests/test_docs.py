@@ -50,7 +50,8 @@ STEPS: list[Callable[..., Any]] = [
 
 def lines_of(page: str, *programs: str) -> list[str]:
     """The commands in the blocks of a page."""
-    lines = re.findall(r"^    (\S.*)$", PAGES[page], re.MULTILINE)
+    text = re.sub(r" \\\n +", " ", PAGES[page])
+    lines = re.findall(r"^    (\S.*)$", text, re.MULTILINE)
     return [line.split("  #")[0] for line in lines if line.split()[0] in programs]
 
 
