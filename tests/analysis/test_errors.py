@@ -79,7 +79,11 @@ def test_rates_are_shares_of_the_labelled_failed_answers(labelled: str) -> None:
     (table,) = tables_of(errors(labelled))
     # Failed with text: fin1, fin2 twice, game, flow; game has no usable labels.
     found = figures(table)
-    assert found["Context Ignored"] == {"mean": 3 / 4, "std": None}
+    assert found["Context Ignored"]["mean"] == 3 / 4
+    # Two contexts and none of them: Clopper and Pearson's upper end is 1 - 0.025^(1/2).
+    assert found["Refusal"] == pytest.approx(
+        {"mean": 0.0, "std": None, "low": 0.0, "high": 1 - 0.025**0.5}
+    )
     assert found["Context Misused"]["mean"] == 1 / 4
     assert found["Format Error"]["mean"] == 2 / 4
     assert found["Refusal"]["mean"] == 0.0
@@ -120,7 +124,7 @@ def test_types_by_category_and_sub_category(labelled: str) -> None:
 
 def test_a_frame_has_a_row_per_type_and_group(labelled: str) -> None:
     frame = errors(labelled, by="category", published=True).to_pandas()
-    assert list(frame.columns) == ["by", "model", "type", "group", "share"]
+    assert list(frame.columns) == ["by", "model", "type", "group", "share", "low", "high"]
     ours = frame[frame["model"] == "mockllm/alpha"].set_index(["by", "type", "group"])["share"]
     assert len(ours) == 4 * (1 + 4) + 4  # by category with all tasks, and the paper's table
     assert ours["", "Context Ignored", "Overall"] == 3 / 4

@@ -1,9 +1,14 @@
 """The paper's Table 3 from logs: which error types failed answers show, and where."""
 
+import math
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
+from inspect_clbench.analysis.bootstrap import share_figure
 from inspect_clbench.analysis.frames import Result
 from inspect_clbench.analysis.groups import grouping
 from inspect_clbench.analysis.published import published_tables
@@ -21,7 +26,7 @@ from inspect_clbench.errors import ClbenchError
 from inspect_clbench.logs.answers import ERROR_TYPES_SCORER, Answer, read_labels
 from inspect_clbench.logs.files import Log, Paths
 from inspect_clbench.logs.series import Series, by_dataset, load_series, series_names
-from inspect_clbench.metrics.error_types import coverage, type_rates
+from inspect_clbench.metrics.error_types import coverage
 
 
 @dataclass(frozen=True)
@@ -73,8 +78,9 @@ class ErrorReport(Result):
 
 
 def _record(by: str, model: str, kind: str, group: str, rate: Rate | None) -> dict[str, Any]:
-    share = rate.mean if rate else None
-    return {"by": by, "model": model, "type": kind, "group": group, "share": share}
+    figures = rate.as_row() if rate else {"mean": None, "low": None, "high": None}
+    shares = {"share": figures["mean"], "low": figures["low"], "high": figures["high"]}
+    return {"by": by, "model": model, "type": kind, "group": group, **shares}
 
 
 def errors(
@@ -134,12 +140,12 @@ def _oldest_first(log: Log) -> tuple[str, str]:
 
 def _main_table(series: Sequence[Series], published: bool) -> RateTable:
     keys = {title: key for key, title in ERROR_TYPES.items()}
-    rates = {id(one): type_rates(a.label for a in one.answers) for one in series}
+    rates = {id(one): _type_rates(one.answers) for one in series}
     return build_rate_table(
         "error_types",
         series,
         tuple(keys),
-        lambda one, title: Rate(rates[id(one)][keys[title]]),
+        lambda one, title: rates[id(one)][keys[title]],
         counts=lambda one: {"labels": coverage(a.label for a in one.answers)},
         sources=published_tables(
             series[0].benchmark.title, ["error_types"] if published else []
@@ -155,12 +161,12 @@ def _cross_table(series: Sequence[Series], by: By) -> CrossTable:
         parts = {group: divided.get(group, ()) for group in groups.names}
         if not groups.spans:
             parts = {OVERALL: one.answers, **parts}
-        rates = {group: type_rates(a.label for a in some) for group, some in parts.items()}
+        rates = {group: _type_rates(some) for group, some in parts.items()}
         rows.append(
             CrossRow(
                 model=name,
                 rates={
-                    title: {group: Rate(found[key]) for group, found in rates.items()}
+                    title: {group: found[key] for group, found in rates.items()}
                     for key, title in ERROR_TYPES.items()
                 },
                 labelled={group: _labelled(some) for group, some in parts.items()},
@@ -168,6 +174,23 @@ def _cross_table(series: Sequence[Series], by: By) -> CrossTable:
         )
     names = groups.names if groups.spans else (OVERALL, *groups.names)
     return CrossTable(tuple(series), by, groups.title, names, groups.spans, tuple(rows))
+
+
+def _type_rates(answers: Iterable[Answer]) -> dict[str, Rate]:
+    """The share of labelled answers that each type applies to, with its interval."""
+    labels: defaultdict[str, list[frozenset[str]]] = defaultdict(list)
+    for answer in answers:
+        if answer.label.state == "labelled":
+            labels[answer.context_id].append(answer.label.types)
+    if not labels:
+        return dict.fromkeys(ERROR_TYPES, Rate(math.nan))
+    rates = {}
+    for key in ERROR_TYPES:
+        counts = [[sum(key in types for types in some), len(some)] for some in labels.values()]
+        found = share_figure(lambda c: c[..., 0] / c[..., 1], np.array(counts, dtype=float))
+        ends = [math.nan if end is None else end for end in found[1:]]
+        rates[key] = Rate(found.value or 0.0, interval=(ends[0], ends[1]), contexts=len(labels))
+    return rates
 
 
 def _labelled(answers: Iterable[Answer]) -> int:

@@ -253,7 +253,8 @@ def label_notes(series: Sequence[Series], unlabelled: Sequence[Log]) -> list[Not
     """What the shares are of, and what they leave out."""
     notes: list[Note | str] = [
         "In % of the labelled failed answers of all runs together. Several types may apply to "
-        "an answer, so that they exceed 100 % together; empty answers are counted apart."
+        "an answer, so that they exceed 100 % together; empty answers are counted apart. In "
+        "brackets: 95 % interval from drawing whole contexts anew; with one context, none."
     ]
     for one, name in zip(series, series_names(series), strict=True):
         counts = coverage(answer.label for answer in one.answers)
