@@ -98,6 +98,16 @@ def test_only_a_page_is_written(logs: Path, tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+def test_several_datasets_are_not_mixed(logs: Path, demo_log: str, tmp_path: Path) -> None:
+    output = str(tmp_path / "p.html")
+    done = clbench("explore", str(logs), demo_log, "-o", output)
+    assert done.exit_code == 2
+    assert '--dataset "CL-bench"' in done.stderr
+    done = clbench("explore", str(logs), demo_log, "-o", output, "--dataset", "CL-bench")
+    assert done.exit_code == 0, done.stderr
+    assert len(payload(tmp_path / "p.html")["tasks"]) == 3
+
+
 def test_nothing_from_outside_stands_in_the_page(tmp_path: Path) -> None:
     hostile = "</script><script>window.hacked=1</script>"
     make_log(tmp_path / "logs", tasks("a", "b"), {"a": ["yyy"]}, model=hostile)

@@ -23,7 +23,7 @@ from inspect_ai.model import ModelUsage
 from inspect_clbench.analysis.report import main_table
 from inspect_clbench.benchmarks import ERROR_TYPES
 from inspect_clbench.errors import ClbenchError
-from inspect_clbench.files import replacing, write_text
+from inspect_clbench.files import check_target, replacing, write_text
 from inspect_clbench.judge.prompt import numbered_rubrics
 from inspect_clbench.logs.answers import Answer, check_same_rows, read_labels
 from inspect_clbench.logs.files import Log, Paths, check_one_dataset
@@ -48,6 +48,7 @@ def explore(paths: Paths, output: str | Path, *, without: Collection[str] = ()) 
             `rubrics` leaves out the rubrics' texts, which the dataset's licence covers.
     """
     page = Path(output)
+    check_target(page)
     if page.suffix.lower() not in (".html", ".htm"):
         raise ClbenchError(f"{output}: the explorer is a page. Give a name that ends in .html.")
     series = load_series(paths)
