@@ -1,5 +1,6 @@
 """The command as users call it: what it prints, where to, and how it ends."""
 
+import io
 import json
 import os
 import pty
@@ -13,10 +14,13 @@ import pytest
 
 from inspect_clbench import progress
 from inspect_clbench.analysis import costs, near_misses, report, show_task
+from inspect_clbench.cli import main
 from inspect_clbench.logs import answers
 from inspect_clbench.output import render, task_text
 from tests.logs.test_answers import other_log, running_log
 from tests.support.command import clbench, usage_error
+from tests.support.logs import make_log
+from tests.support.scripted import tasks
 
 CLBENCH = Path(sys.executable).parent / "clbench"
 
@@ -191,3 +195,21 @@ def test_messages_hold_nothing_that_a_terminal_would_obey() -> None:
         assert done.exit_code == 2
         assert done.stderr.startswith("clbench: ")
         assert not {"\x1b", "\ud800"} & {*done.stderr}
+
+
+@pytest.mark.parametrize("encoding", ["cp1252", "latin-1"])
+def test_a_screen_that_lacks_characters_gets_question_marks(
+    encoding: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = make_log(
+        tmp_path, tasks("a", "b"), {"a": ["yyy"], "b": ["yyn"]}, model="模型"
+    ).location
+    written = {name: io.BytesIO() for name in ("stdout", "stderr")}
+    for name, buffer in written.items():
+        monkeypatch.setattr(sys, name, io.TextIOWrapper(buffer, encoding, write_through=True))
+    for arguments, code in (["report", log], 0), (["report", "模型.eval"], 2):
+        monkeypatch.setattr(sys, "argv", ["clbench", *arguments])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        assert ended.value.code == code
+    assert all(b"??" in buffer.getvalue() for buffer in written.values())

@@ -1,12 +1,15 @@
 """A malformed row or file is an error that names the place and the fault."""
 
 import json
+import lzma
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from inspect_clbench.data import sources
 from inspect_clbench.data.dataset import load_samples
+from inspect_clbench.data.sources import read_file_rows
 from inspect_clbench.errors import ClbenchError
 from tests.support.files import FileServer, Response
 from tests.support.rows import Row, packed, row, rows, write_rows
@@ -185,3 +188,45 @@ def test_files_that_are_not_there(tmp_path: Path) -> None:
     with FileServer(lambda path: Response()) as server:
         closed = f"{server.url}/rows.jsonl"
     assert complaint(closed).startswith(f"dataset={closed}: no such file (ClientConnectorError")
+
+
+@pytest.mark.parametrize(
+    ("ending", "pattern", "fault"),
+    [
+        (".json", b" ", "more than 2 MB or 100,000 lines, unpacked"),
+        (".json", b"[]," * 500_000, "more than 2 MB or 100,000 lines, unpacked"),
+        (".json", b"[[]" + b",[]" * 600_000 + b"]", "more than 2 MB or 5 lines, unpacked"),
+        (".jsonl", b"\n", "more than 2 MB or 100,000 lines, unpacked"),
+        (".jsonl", b" ", "row 1: too large to be a row"),
+        (".jsonl", b" " * 1000 + b"\n", "more than 2 MB or 100,000 lines, unpacked"),
+        (".parquet", b"\x00", "more than 2 MB or 100,000 lines, unpacked"),
+    ],
+)
+def test_a_small_file_that_unpacks_without_end(
+    ending: str, pattern: bytes, fault: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sources, "_MOST_LINE_BYTES", 1024**2)
+    monkeypatch.setattr(sources, "_MOST_FILE_BYTES", 2 * 1024**2)
+    monkeypatch.setattr(sources, "_MOST_LINES", 5 if "5 lines" in fault else 100_000)
+    path = tmp_path / f"rows{ending}.xz"
+    path.write_bytes(lzma.compress(pattern * (1 + 3_000_000 // len(pattern)), preset=0))
+    if "5 lines" in fault:
+        path.write_bytes(lzma.compress(pattern, preset=0))
+    assert path.stat().st_size < 10_000
+    assert fault in complaint(path)
+
+
+def test_a_table_whose_rows_are_all_one_large_text(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import pyarrow
+    import pyarrow.parquet
+
+    monkeypatch.setattr(sources, "_MOST_FILE_BYTES", 20 * 1024**2)
+    text = pyarrow.DictionaryArray.from_arrays([0] * 200, ["x" * 1_000_000])
+    path = tmp_path / "rows.parquet"
+    pyarrow.parquet.write_table(pyarrow.table({"rubrics": text}), path, compression="zstd")
+    assert path.stat().st_size < 100_000
+    with pytest.raises(ClbenchError, match="more than 20 MB"):
+        for _ in read_file_rows(str(path)):
+            pass

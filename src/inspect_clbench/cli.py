@@ -9,13 +9,14 @@ import shutil
 import sys
 from functools import partial
 from importlib.resources import files
+from io import TextIOWrapper
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from inspect_clbench.choices import By, ErrorsBy, Format, LeftOut, PlotKind, RunConfig
 from inspect_clbench.progress import told
-from inspect_clbench.text import counted, visible
+from inspect_clbench.text import counted, printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -81,6 +82,9 @@ SheetSeed = Annotated[int, typer.Option(help="Which are drawn for --sheet.")]
 
 def main() -> None:
     """Run the command; what a user can mend ends in one line and exit code 2."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):  # not every encoding has ± and all names
+            stream.reconfigure(errors="replace")
     try:
         with told(partial(_say, err=True)):
             app()
@@ -95,7 +99,7 @@ def main() -> None:
 
 def _say(text: str, *, err: bool = False) -> None:
     """Print a message; names and paths in it may come from outside."""
-    typer.echo(visible(text), err=err)
+    typer.echo(printable(text), err=err)
 
 
 def _find(paths: "Sequence[str]", model: list[str] | None, dataset: str | None) -> "list[Log]":

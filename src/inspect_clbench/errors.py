@@ -17,9 +17,9 @@ class ClbenchError(PrerequisiteError, ValueError):
     """
 
     def __init__(self, message: str) -> None:
-        from inspect_clbench.text import redacted, visible  # needed only once there is one
+        from inspect_clbench.text import printable  # needed only once there is an error
 
-        message = visible(redacted(message))
+        message = printable(message)
         super().__init__(escape(message))
         self.args = (message,)
 

@@ -17,7 +17,7 @@ from inspect_ai.solver import Generate, Solver, TaskState, solver
 from inspect_clbench.data.rows import answered_task
 from inspect_clbench.data.sources import model_name_of, read_file_rows
 from inspect_clbench.errors import ClbenchError
-from inspect_clbench.text import some
+from inspect_clbench.text import printable, some
 
 logger = getLogger(__name__)
 
@@ -95,12 +95,12 @@ def check_replay(task: EvalSpec, samples: Sequence[Sample], epochs: int) -> None
             logger.warning(
                 "%s: %d of %d rows fit no task of this run and are left out (%s). That is "
                 "as it should be with --limit or a category.",
-                path, len(unknown), len(answers), some(unknown),
+                printable(path), len(unknown), len(answers), printable(some(unknown)),
             )  # fmt: skip
         if missing := sorted(tasks - answers.keys()):
             logger.warning(
                 "%s: no row for %d of %d tasks (%s). They become errors, not zeros.",
-                path, len(missing), len(tasks), some(missing),
+                printable(path), len(missing), len(tasks), printable(some(missing)),
             )  # fmt: skip
 
 

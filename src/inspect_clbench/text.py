@@ -22,7 +22,7 @@ def visible(text: str) -> str:
 
 # Of a URL: the name and password before its host, and its query.
 _URL_SECRETS = re.compile(
-    r"""(?P<scheme>\b[a-z][a-z0-9+.-]*://)(?:[^/\s'"<>@]*@)?(?P<path>[^\s'"<>?]*)(?P<query>\?[^\s'"<>#)]*)?""",
+    r"""(\b[a-z][a-z0-9+.-]{1,20}://)(?:[^/\s'"<>@?]*@)?([^\s'"<>?]*)(?:\?[^\s'"<>)]*?(?=[:.,;]*(?:[\s'"<>)]|$)))?""",
     re.IGNORECASE,
 )
 _KEY_NAME = r"(?:[\w.]+-)*(?:api|subscription|access)[-_ ]?(?:key|token)"
@@ -42,9 +42,7 @@ _HIDDEN = "[hidden]"
 
 def public_url(url: str) -> str:
     """A URL, or a text with URLs in it, without user names, passwords and queries."""
-    return _URL_SECRETS.sub(
-        lambda m: m["scheme"] + m["path"] + ("?…" if m["query"] else ""), url
-    )
+    return _URL_SECRETS.sub(r"\1\2", url)
 
 
 def redacted(message: str) -> str:
@@ -59,6 +57,11 @@ def redacted(message: str) -> str:
     for pattern in _SECRETS:
         message = pattern.sub(rf"\1\2{_HIDDEN}", message)
     return public_url(message)
+
+
+def printable(message: str) -> str:
+    """A message with names and words of others in it, fit for a terminal and a log."""
+    return visible(redacted(message))
 
 
 def shortened(text: str, most: int, *, tail: bool = False) -> str:

@@ -9,6 +9,7 @@ from inspect_clbench.data.rows import Row, validated_rows
 from inspect_clbench.data.selection import ContextDraw, cache_order, draw_contexts, known_names
 from inspect_clbench.data.sources import DEMO, read_rows
 from inspect_clbench.errors import ClbenchError
+from inspect_clbench.text import public_url
 
 
 def load_samples(
@@ -32,7 +33,7 @@ def load_samples(
             f"sub_category={sub_category}. A sub-category belongs to one category."
         )
     name = f"{benchmark.title} demo" if source == DEMO else benchmark.title
-    return MemoryDataset(samples, name=name, location=source)
+    return MemoryDataset(samples, name=name, location=public_url(source))
 
 
 def draw_samples(

@@ -19,6 +19,7 @@ from pydantic_core import from_json
 
 from inspect_clbench.benchmarks import Benchmark
 from inspect_clbench.errors import ClbenchError
+from inspect_clbench.text import public_url
 
 DEMO = "demo"
 
@@ -33,8 +34,11 @@ _RUN_ENDING = re.compile(r"([-_. ]run[-_. ]?\d+)?([-_. ]graded)?$", re.IGNORECAS
 _COUNT_ENDING = re.compile(r"[-_. ]*(run)?[-_. ]*$", re.IGNORECASE)
 
 _BUFFER_BYTES = 1024 * 1024
+# Bounds on what is read, unpacked: the whole benchmark has 1,899 lines and 90 MB, and a
+# packed file of a few kilobytes can hold terabytes.
 _MOST_LINE_BYTES = 64 * 1024 * 1024
-_MOST_FILE_BYTES = 4 * 1024 * 1024 * 1024
+_MOST_FILE_BYTES = 512 * 1024 * 1024
+_MOST_LINES = 1_000_000
 
 
 def read_rows(source: str, benchmark: Benchmark) -> Iterator[tuple[int, Any]]:
@@ -78,7 +82,7 @@ def read_file_rows(source: str, shown_as: str | None = None) -> Iterator[tuple[i
         raise ClbenchError(
             f"{name}: cannot be read ({type(ex).__name__}: {ex}). "
             "Is the file complete, and is its name's ending right?"
-        ) from ex
+        ) from None
 
 
 @contextmanager
@@ -97,7 +101,7 @@ def _opened(source: str, compression: str | None) -> Iterator[IO[bytes]]:
 
 def file_stem(source: str) -> str:
     """The name of a file of rows, without folders and the endings that say its format."""
-    name = source.replace("\\", "/").rstrip("/").rsplit("/", 1)[-1]
+    name = public_url(source).replace("\\", "/").rstrip("/").rsplit("/", 1)[-1]
     for endings in (_COMPRESSION, _FORMATS):
         for suffix in endings:
             if name.lower().endswith(suffix):
@@ -123,7 +127,7 @@ def model_name_of(sources: Sequence[str]) -> str:
 def _format(source: str) -> tuple[str, str | None]:
     path, compression = source, None
     if source.startswith(("http://", "https://")):  # .../rows.jsonl?download=true
-        path = re.split(r"[?#]", source, maxsplit=1)[0]
+        path = re.split("[?#]", source, maxsplit=1)[0]
     for suffix, name in _COMPRESSION.items():
         if path.lower().endswith(suffix):
             path, compression = path[: -len(suffix)], name
@@ -136,8 +140,10 @@ def _jsonl_rows(file: IO[bytes], source: str) -> Iterator[tuple[int, Any]]:
     lines = iter(lambda: file.readline(_MOST_LINE_BYTES), b"")
     for number, line in enumerate(lines, start=1):
         total += len(line)
-        if len(line) >= _MOST_LINE_BYTES or total > _MOST_FILE_BYTES:
+        if len(line) >= _MOST_LINE_BYTES:
             raise ClbenchError(f"{source}, row {number}: too large to be a row.")
+        if total > _MOST_FILE_BYTES or number > _MOST_LINES:
+            raise _too_large(source)
         if line.isspace():
             continue
         try:
@@ -158,8 +164,12 @@ def parsed_json(text: bytes) -> Any:
 
 
 def _json_rows(file: IO[bytes], source: str) -> Iterator[tuple[int, Any]]:
+    content = _bounded(file, source)
+    # Empty lists and numbers take up ten times as much as objects.
+    if sum(map(content.count, (b",", b"[", b"{"))) > 30 * _MOST_LINES:
+        raise _too_large(source)
     try:
-        rows = parsed_json(_bounded(file, source))
+        rows = parsed_json(content)
     except (ValueError, RecursionError) as ex:
         raise ClbenchError(
             f"{source}: not valid JSON ({ex}). A file with one row per line is named .jsonl."
@@ -175,15 +185,27 @@ def _parquet_rows(file: IO[bytes], source: str) -> Iterator[tuple[int, Any]]:
     # Parquet is read from its end; streams from the network or out of a compressed file
     # have none to jump to.
     table = parquet.ParquetFile(io.BytesIO(_bounded(file, source)))
-    rows = (row for batch in table.iter_batches() for row in batch.to_pylist())
-    return enumerate(rows, start=1)
+    total = 0
+    rows = (row for batch in table.iter_batches(batch_size=16) for row in batch.to_pylist())
+    for number, row in enumerate(rows, start=1):
+        total += len(repr(row))  # a table can say a text once and mean it a million times
+        if total > _MOST_FILE_BYTES or number > _MOST_LINES:
+            raise _too_large(source)
+        yield number, row
 
 
 def _bounded(file: IO[bytes], source: str) -> bytes:
     content = file.read(_MOST_FILE_BYTES + 1)
     if len(content) > _MOST_FILE_BYTES:
-        raise ClbenchError(f"{source}: larger than {_MOST_FILE_BYTES} bytes.")
+        raise _too_large(source)
     return content
+
+
+def _too_large(source: str) -> ClbenchError:
+    return ClbenchError(
+        f"{source}: more than {_MOST_FILE_BYTES // 1024**2} MB or {_MOST_LINES:,} lines, "
+        "unpacked. Is it a file of rows? If so, split it."
+    )
 
 
 def _hub_file(benchmark: Benchmark) -> str:
@@ -203,7 +225,7 @@ def _hub_file(benchmark: Benchmark) -> str:
             f"({type(ex).__name__}: {' '.join(str(ex).split())}). Check the connection, or "
             f"download the file elsewhere (revision {benchmark.revision}) and give its path: "
             f"{_A_FILE}"
-        ) from ex
+        ) from None
     # Known by its content, because CL-bench Life's file is named in two ways.
     found = {
         path: hashlib.sha256(path.read_bytes()).hexdigest()

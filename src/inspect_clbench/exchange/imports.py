@@ -30,7 +30,7 @@ from inspect_clbench.scoring.explanation import viewer_config
 from inspect_clbench.scoring.scores import Case
 from inspect_clbench.solvers import replay
 from inspect_clbench.tasks import VERSION
-from inspect_clbench.text import counted, some
+from inspect_clbench.text import counted, public_url, some
 
 NOT_RECORDED = "not recorded"
 
@@ -117,7 +117,7 @@ def clbench_graded(
             "benchmark": benchmark.title,
             "demo": is_demo,
             "model_name": name,
-            "imported_from": paths,
+            "imported_from": [public_url(path) for path in paths],
             # The same files make the same runs, however often they are imported.
             "imported_sha256": sha256,
             "import_notes": notes,

@@ -18,7 +18,7 @@ from tenacity import RetryError
 from inspect_clbench.judge.prompt import CUT_OFF
 from inspect_clbench.judge.reply import Failure
 from inspect_clbench.judge.verdict import Verdict
-from inspect_clbench.text import one_line
+from inspect_clbench.text import one_line, redacted
 
 # One request may take this long: reasoning judges need minutes for long rubric lists.
 ATTEMPT_SECONDS = 600
@@ -33,6 +33,8 @@ PAUSES = (10.0, 60.0)
 # The request was understood and turned down for a reason that another try, of this
 # row or of any other, will not change.
 _PERMANENT_STATUS = {401, 402, 403, 404}
+
+_MOST_MESSAGE = 10_000
 
 T = TypeVar("T")
 
@@ -182,8 +184,8 @@ def _call_failure(ex: BaseException) -> tuple[Failure, bool]:
     if "Timeout" in name:
         return Failure("timeout", f"no reply in time ({name})"), permanent
     # Inspect's own error holds the whole request; the provider's words are enough.
-    message = getattr(ex, "provider_message", None) or str(ex)
-    return Failure("call_failed", f"{name}: {one_line(str(message))}"[:500]), permanent
+    message = str(getattr(ex, "provider_message", None) or ex)[:_MOST_MESSAGE]
+    return Failure("call_failed", f"{name}: {one_line(redacted(message))}"[:500]), permanent
 
 
 async def probe(judge: Judge) -> Failure | None:

@@ -32,7 +32,7 @@ UPSTREAM_SHA256 = "f840935f89b7193c4ff6a67961703cb1d1f28d1c95719c68572999df7db87
 UPSTREAM_URL = (
     f"https://raw.githubusercontent.com/Tencent-Hunyuan/CL-bench/{UPSTREAM_COMMIT}/eval.py"
 )
-_MOST_BYTES = 1_000_000  # the file has 16,126
+_MOST_BYTES = 1_000_000  # the original has 16,126
 _FETCH_BY_HAND = (
     "Get that file on a machine with access and give its path: -T judge_prompt=path/to/eval.py"
 )
@@ -101,7 +101,8 @@ def load_judge_prompt(judge_prompt: str = "builtin") -> JudgePrompt:
         if not isinstance(judge_prompt, str) or not judge_prompt.strip():
             raise ValueError("no name")  # a command line makes null or a list of some values
         path = Path(judge_prompt).expanduser()
-        content = path.read_bytes()
+        with path.open("rb") as file:
+            content = file.read(_MOST_BYTES)
     except (OSError, RuntimeError, ValueError) as ex:
         raise ClbenchError(
             f"judge_prompt={judge_prompt}: no such template "

@@ -24,6 +24,7 @@ from inspect_clbench.data.sources import DEMO, model_name_of
 from inspect_clbench.errors import ClbenchError
 from inspect_clbench.logs.summaries import read_log_summaries
 from inspect_clbench.progress import progress
+from inspect_clbench.text import printable
 
 logger = getLogger(__name__)
 
@@ -244,7 +245,9 @@ def _read_header(info: EvalLogInfo, *, must: bool) -> Log | None:
         header = read_eval_log(info.name, header_only=True)
     except Exception as ex:
         if not must and "clbench" not in where.rsplit("/", 1)[-1]:
-            logger.warning("%s: passed over, not a readable log (%s).", where, in_short(ex))
+            logger.warning(
+                "%s", printable(f"{where}: passed over, not a readable log ({in_short(ex)}).")
+            )
             return None
         raise unreadable(where, ex, "not a readable log") from None
     if header.eval.task.rsplit("/", 1)[-1] not in TASKS:
@@ -263,7 +266,7 @@ def _warn_of_running(running: Iterable[Log], found: Iterable[Log]) -> None:
     if not ended and left:
         raise _not_ended(left[0])
     for log in left:
-        logger.warning("%s: passed over, the run has not ended.", log)
+        logger.warning("%s", printable(f"{log}: passed over, the run has not ended."))
 
 
 def _not_ended(log: Log) -> ClbenchError:

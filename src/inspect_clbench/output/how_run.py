@@ -9,7 +9,7 @@ from inspect_ai.model import GenerateConfig
 from inspect_clbench.logs.files import Log
 from inspect_clbench.logs.series import Series, series_names
 from inspect_clbench.output.tables import Cell, Table, table
-from inspect_clbench.text import counted
+from inspect_clbench.text import counted, public_url
 
 # Those that can change an answer and hold no secrets, as headers and bodies might.
 _SETTINGS = (
@@ -89,7 +89,7 @@ def _dataset(log: Log) -> str:
 
 def _file_name(location: Any) -> str:
     """A hub's id as it is; of a path its last part, since the rest is the machine's own."""
-    text = str(location)
+    text = public_url(str(location))
     is_path = text.startswith(("/", "~", ".")) or text.count("/") > 1 or "\\" in text
     return PurePath(text.replace("\\", "/")).name if is_path else text
 

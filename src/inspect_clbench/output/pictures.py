@@ -11,7 +11,7 @@ from inspect_clbench.errors import ClbenchError
 from inspect_clbench.files import check_target, replacing
 from inspect_clbench.output.html import escaped, html_page
 from inspect_clbench.output.theme import DARK, FONT, INK, LINE, PAPER, SOFT, dark_css
-from inspect_clbench.text import install_command
+from inspect_clbench.text import install_command, visible
 
 PLOT_EXTRA = install_command("plot")
 PICTURE_ENDINGS = (".png", ".svg", ".pdf", ".html", ".htm")
@@ -75,7 +75,17 @@ class Picture:
         if words:
             lines = [part for line in self.lines for part in wrap(line, _TEXT_WIDTH)]
             spec["title"] = {"text": wrap(self.title, _TEXT_WIDTH), "subtitle": lines}
-        return spec
+        return {key: _visible(value) for key, value in spec.items()}
+
+
+def _visible(value: Any) -> Any:
+    # Names in titles and data come from logs, and a file of XML cannot hold every character.
+    match value:
+        case dict():
+            return {key: _visible(part) for key, part in value.items()}
+        case list() | tuple():
+            return [_visible(part) for part in value]
+    return visible(value) if isinstance(value, str) else value
 
 
 def save_picture(picture: Picture, output: str) -> None:
