@@ -1,6 +1,8 @@
 """What people read, compared with files that someone has looked at."""
 
+import shutil
 from pathlib import Path
+from urllib.parse import urlparse
 
 import pytest
 
@@ -8,6 +10,15 @@ from inspect_clbench.analysis import costs, near_misses, report, show_task
 from inspect_clbench.choices import Format
 from inspect_clbench.output import render, task_text
 from tests.support.golden import check_golden
+
+
+@pytest.fixture(autouse=True, name="demo_log")
+def _demo_log(demo_log: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The demo's log under a name that is always the same."""
+    shutil.copy(urlparse(demo_log).path, tmp_path / "demo.eval")
+    monkeypatch.chdir(tmp_path)
+    return "demo.eval"
+
 
 GOLDEN = Path(__file__).parent / "golden"
 ENDINGS: dict[Format, str] = {

@@ -17,6 +17,7 @@ from inspect_clbench.logs.files import Log, Paths
 from inspect_clbench.logs.samples import read_samples
 from inspect_clbench.logs.series import Series, load_series
 from inspect_clbench.metrics.solving import Trial, mean_rate, run_rates, std_over_runs
+from inspect_clbench.output.notes import regrade_command
 from inspect_clbench.progress import progress
 from inspect_clbench.text import counted, some
 
@@ -206,7 +207,7 @@ def _missing(series: Series) -> Iterator[str]:
     if series.judge_failures:
         yield (
             f"score 0 because the judge failed: {counted(series.judge_failures, 'row')}. Ask "
-            "again before you hand in: clbench regrade LOG"
+            f"again before you hand in: {regrade_command(series)}"
         )
 
 

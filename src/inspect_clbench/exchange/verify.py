@@ -221,6 +221,6 @@ def _row_problems(
         yield "score is neither 0 nor 1"
     status = record.get("requirement_status")
     if JUDGE_FAILURE in record:
-        yield "no verdict, the judge failed (clbench regrade LOG asks again)"
+        yield "no verdict, the judge failed (clbench regrade asks again)"
     elif not isinstance(status, list) or len(status) != expected.rubrics:
         yield "requirement_status has not one entry per rubric"

@@ -9,7 +9,7 @@ from inspect_clbench.analysis.compare import OVERALL, Comparison, Paired, Ranked
 from inspect_clbench.analysis.paired import RESAMPLES, Difference
 from inspect_clbench.errors import ClbenchError
 from inspect_clbench.logs.series import Series
-from inspect_clbench.output.notes import few_contexts_notes
+from inspect_clbench.output.notes import few_contexts_notes, regrade_command
 from inspect_clbench.output.tables import NOTHING, Cell, Note, Table, table
 from inspect_clbench.text import counted, some
 
@@ -285,7 +285,7 @@ def _about_sides(paired: Paired) -> Iterator[Note | str]:
         if one.judge_failures:
             failed = counted(one.judge_failures, "row")
             text = f"{side}: {failed} without a verdict because the judge failed. Ask again "
-            yield Note("warning", text + "for them: clbench regrade LOG")
+            yield Note("warning", text + f"for them: {regrade_command(one)}")
         for gap in one.gaps:
             yield Note("incomplete", f"{side}: incomplete, {gap}.")
 

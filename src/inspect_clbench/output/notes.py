@@ -1,5 +1,6 @@
 """Notes: what a reader must know beside the numbers of a table or a picture."""
 
+import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -92,13 +93,21 @@ def few_contexts_notes(contexts: Mapping[str, int]) -> list[Note]:
     return [Note("warning", text + "and single contexts decide the rates.")]
 
 
+def regrade_command(series: Series) -> str:
+    """The command that asks again for the rows of a series without a verdict."""
+    failed = dict.fromkeys(str(a.log) for a in series.answers if a.reason == "grader_failed")
+    first, *others = failed
+    more = f" (and so for {counted(len(others), 'more log')})" if others else ""
+    return f"clbench regrade {shlex.quote(first)}{more}"
+
+
 def _warnings(series: Series) -> Iterator[str]:
     share = 1 - series.judge_coverage
     if share > _MANY_FAILURES:
         yield (
             f"no verdict for {counted(series.judge_failures, 'row')} ({100 * share:.1f} %) "
             "because the judge failed; the rate says as much about the judge as about the "
-            "model. Ask again for these rows: clbench regrade LOG"
+            f"model. Ask again for these rows: {regrade_command(series)}"
         )
     unscored = sum(answer.outcome == "unscored" for answer in series.answers)
     if unscored:

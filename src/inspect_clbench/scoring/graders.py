@@ -223,7 +223,8 @@ class JudgeMonitor:
                 "JUDGE FAILURES: %d of %d rows (%.1f %%) have no verdict. They count as "
                 "not solved, or were left out if you asked for that: this run's solving "
                 "rate says as much about the judge as about the model. See judge_error in "
-                "the scores, then ask again for these rows only: clbench regrade LOG",
+                "the scores. To ask again for these rows only: clbench regrade, with the log "
+                "that is named below.",
                 self._failed_rows, self._rows, 100 * self._failed_rows / self._rows,
             )  # fmt: skip
 
