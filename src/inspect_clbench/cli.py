@@ -521,10 +521,9 @@ def export_command(
     for one in exported:
         for note in one.notes:
             _say(f"clbench: {one.series.model}: {note}.", err=True)
-        for path in one.files:
-            _say(str(path))
+        _say(one.summary)
     if verify:
-        verify_command([str(one.folder) for one in exported], dataset or exported[0].dataset)
+        _verify([str(one.folder) for one in exported], dataset, exported[0].dataset)
 
 
 @app.command("verify")
@@ -533,14 +532,17 @@ def verify_command(
     dataset: Dataset = None,
 ) -> None:
     """Check a set of files before it is handed in, as the maintainers would."""
+    _verify(paths, dataset)
+
+
+def _verify(paths: list[str], dataset: str | None, otherwise: str | None = None) -> None:
     from inspect_clbench.exchange.verify import verify
 
-    problems = verify(paths, dataset)
-    for problem in problems:
-        _say(problem)
-    if problems:
+    found = verify(paths, dataset, otherwise=otherwise)
+    for line in (*found.problems, found.summary):
+        _say(line)
+    if found.problems:
         raise typer.Exit(1)
-    _say("Nothing is off.")
 
 
 @app.command("run-config")

@@ -118,7 +118,10 @@ def test_what_errored_is_named_and_the_rest_is_written(tmp_path: Path) -> None:
     for name in ("lab-m_run2.jsonl", "lab-m_run2_graded.jsonl"):
         assert [r["idx"] for r in read_lines(tmp_path / "o" / name)] == ids[2:]
     assert f"run 2: no graded row for 2 tasks ({ids[0]}, {ids[1]})" in done.stderr
-    assert "lab-m_run2_graded.jsonl" in done.stdout
+    assert f"Wrote {tmp_path / 'o' / 'lab-m_run2_graded.jsonl'}\n" in done.stderr
+    rows_of_both = 2 * len(rows) - 2
+    told = f"lab/m, 2 runs, {rows_of_both} rows, 5 files in {tmp_path / 'o'}\n"
+    assert done.stdout == f"NOT OK, see above: {told}"
 
 
 def test_a_stopped_run_is_exported_as_far_as_it_came(demo_log: str, tmp_path: Path) -> None:

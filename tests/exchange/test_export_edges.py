@@ -117,7 +117,7 @@ def test_life_keeps_its_own_names(tmp_path: Path) -> None:
     (theirs,), (ours,) = load_series([log.location]), load_series([imported.log])
     assert ours.dataset_name == theirs.dataset_name == "CL-bench Life demo"
     assert run_rates(trials_of(ours.answers)) == run_rates(trials_of(theirs.answers))
-    assert verify([tmp_path / "out"]) == []
+    assert verify([tmp_path / "out"]).problems == ()
 
 
 @pytest.mark.long

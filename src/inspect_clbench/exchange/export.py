@@ -49,6 +49,14 @@ class Exported:
         return (*self.answers, *self.graded, self.folder / LEADERBOARD)
 
     @property
+    def summary(self) -> str:
+        """The result in one line."""
+        runs, rows = counted(len(self.graded), "run"), counted(len(self.series.scored), "row")
+        result = "NOT OK, see above" if self.notes else "OK"
+        files = counted(len(self.files), "file")
+        return f"{result}: {self.series.model}, {runs}, {rows}, {files} in {self.folder}"
+
+    @property
     def dataset(self) -> str | None:
         """Where the logs say that their rows came from."""
         return self.series.logs[0].header.eval.dataset.location

@@ -5,12 +5,21 @@ import json
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
+from inspect_clbench.analysis.frames import Result
 from inspect_clbench.benchmarks import Benchmark
 from inspect_clbench.data.rows import Row, validated_rows
-from inspect_clbench.data.sources import DEMO, file_stem, read_file_rows, read_rows
+from inspect_clbench.data.sources import (
+    DEMO,
+    file_stem,
+    model_name_of,
+    read_file_rows,
+    read_rows,
+    unique_keys,
+)
 from inspect_clbench.errors import ClbenchError
 from inspect_clbench.exchange.export import GRADED, LEADERBOARD, board_of
 from inspect_clbench.exchange.rows import (
@@ -21,9 +30,35 @@ from inspect_clbench.exchange.rows import (
     metadata_of,
 )
 from inspect_clbench.judge.prompt import numbered_rubrics
+from inspect_clbench.judge.verdict import Verdict
 from inspect_clbench.metrics.solving import Trial
 from inspect_clbench.progress import progress
 from inspect_clbench.text import counted, some
+
+_CANNOT_TELL = "What no check of files can tell: whether a run was left out, and whether the judge was asked."
+# So many equal answers, and two files are the same run: answers are long texts.
+_SAME_RUN = 0.5
+
+
+@dataclass(frozen=True)
+class Verified(Result):
+    """What was checked, and what is off."""
+
+    problems: tuple[str, ...]
+    files: tuple[str, ...]
+    rows: int
+    against: tuple[str, ...]
+    """The datasets that the rows were held against."""
+
+    def records(self) -> list[dict[str, Any]]:
+        return [{"problem": problem} for problem in self.problems]
+
+    @property
+    def summary(self) -> str:
+        """The result in one line."""
+        found = f"NOT OK, {counted(len(self.problems), 'problem')}" if self.problems else "OK"
+        checked = f"{counted(len(self.files), 'file')}, {counted(self.rows, 'row')}"
+        return f"{found}: {checked} against {', '.join(self.against)}. {_CANNOT_TELL}"
 
 
 @dataclass(frozen=True)
@@ -40,60 +75,101 @@ class _Expected:
 @dataclass
 class _CheckedFile:
     path: str
+    rows: int = 0
     seen: dict[str, bytes] = field(default_factory=dict)
-    """Task id to the fingerprint of its answer."""
+    """Task id to the fingerprint of its answer; none if it is empty."""
 
     solved: dict[str, bool] = field(default_factory=dict)
     wrong: defaultdict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
     """What is wrong, and the tasks where it is."""
 
 
-def verify(paths: Sequence[str | Path], dataset: str | None = None) -> list[str]:
-    """What is off in sets of files; nothing if they can be handed in.
+def verify(
+    paths: Sequence[str | Path], dataset: str | None = None, *, otherwise: str | None = None
+) -> Verified:
+    """Check sets of files as far as files can be checked.
 
     Each task once in every file; messages, rubrics and metadata as in the dataset; the
-    keys of the original scripts in their order; a status per rubric; scores of 0 and 1;
-    the same answers in the inference and the graded file of a run; the rates of the
-    leaderboard's object.
+    keys of the original scripts in their order; a yes or no per rubric that fits a score of
+    0 or 1; no score for an empty answer; an inference file of the same answers for every
+    graded one; no run twice; the model and the rates of the leaderboard's object.
 
     Args:
         paths: Folders as `export` writes them, or files.
         dataset: The dataset to hold the rows against: the hub's id, a path or URL, or
-            `demo`. The one that the first row belongs to when not given.
+            `demo`. The one that the first row belongs to when not given, as it is pinned.
+        otherwise: The dataset to use where the pinned one cannot be had.
     """
     problems: list[str] = []
+    checked: list[_CheckedFile] = []
+    against: dict[str, None] = {}
     for files, board in _sets(paths):
-        problems += _verify_set(files, board, dataset)
-    return problems
+        benchmark, is_demo = file_benchmark(files[0])
+        source = dataset or (DEMO if is_demo else benchmark.hub_id)
+        tasks, name = _expected_rows(source, benchmark, None if dataset else otherwise)
+        against[name] = None
+        with progress("Checking rows", len(tasks) * len(files)) as advance:
+            found = [_check_file(path, tasks, advance) for path in files]
+        problems += _set_problems(found, board, tasks, benchmark)
+        checked += found
+    rows = sum(file.rows for file in checked)
+    return Verified(tuple(problems), tuple(f.path for f in checked), rows, tuple(against))
 
 
 def _sets(paths: Sequence[str | Path]) -> Iterator[tuple[list[str], Path | None]]:
     """The files that belong together, and the leaderboard's object beside them."""
+    for path in paths:
+        if "://" not in str(path) and not Path(path).exists():
+            raise ClbenchError(f"{path}: no such file or folder.")
     named = [str(path) for path in paths if not Path(path).is_dir()]
     if named:
         yield named, None
     for folder in (Path(path) for path in paths if Path(path).is_dir()):
-        places = (folder, *sorted(path for path in folder.iterdir() if path.is_dir()))
-        files = {
-            p: [str(f) for f in sorted(p.iterdir()) if ".jsonl" in f.suffixes] for p in places
-        }
+        # What is hidden is what a killed process left of a file that it had not finished.
+        places = (folder, *(path for path in _visible(folder) if path.is_dir()))
+        files = {p: [str(f) for f in _visible(p) if ".jsonl" in f.suffixes] for p in places}
         if not any(files.values()):
             raise ClbenchError(f"{folder}: no .jsonl file there. Write a set: clbench export")
         yield from ((found, place / LEADERBOARD) for place, found in files.items() if found)
 
 
-def _verify_set(files: Sequence[str], board: Path | None, dataset: str | None) -> list[str]:
-    benchmark, is_demo = file_benchmark(files[0])
-    tasks = _expected_rows(dataset or (DEMO if is_demo else benchmark.hub_id), benchmark)
-    with progress("Checking rows", len(tasks) * len(files)) as advance:
-        checked = [_check_file(path, tasks, advance) for path in files]
-    problems = [problem for file in checked for problem in _told(file, tasks)]
-    problems += _other_answers(checked)
+def _visible(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.iterdir() if not path.name.startswith("."))
+
+
+def _set_problems(
+    files: Sequence[_CheckedFile],
+    board: Path | None,
+    tasks: Mapping[str, _Expected],
+    benchmark: Benchmark,
+) -> Iterator[str]:
+    for file in files:
+        yield from _told(file, tasks)
+    graded = [file for file in files if file.solved]
+    plain = {file_stem(file.path): file for file in files if not file.solved}
+    for file in graded:
+        stem = file_stem(file.path)
+        partner = plain.get(stem.removesuffix(GRADED)) if stem.endswith(GRADED) else None
+        if partner is not None:
+            ids = [id for id, answer in file.seen.items() if partner.seen.get(id) != answer]
+            if ids:
+                yield f"{file.path}: not the answers of {partner.path}: {_rows(ids)}"
+        elif board is not None:
+            name = f"{stem.removesuffix(GRADED)}.jsonl"
+            yield f"{file.path}: no inference file {name} beside it"
     if board is not None:
-        problems += _wrong_board(board, checked, tasks, benchmark)
-    if not any(file.solved for file in checked):
-        problems.append(f"{Path(files[0]).parent}: no graded file there.")
-    return problems
+        stems = {file_stem(file.path) for file in graded}
+        for stem in (stem for stem in plain if stem + GRADED not in stems):
+            yield f"{plain[stem].path}: no graded file {stem}{GRADED}.jsonl beside it"
+        yield from _wrong_board(board, graded or files, tasks, benchmark)
+    for first, second in combinations(graded or files, 2):
+        answers = {id: found for id, found in first.seen.items() if found}
+        same = sum(second.seen.get(id) == found for id, found in answers.items())
+        if same > _SAME_RUN * len(answers):
+            number = f"{same:,} of {counted(len(answers), 'answer')}"
+            yield f"{second.path}: the same run as {first.path}, {number} are equal"
+    if not graded:
+        yield f"{Path(files[0].path).parent}: no graded file there."
 
 
 def _told(file: _CheckedFile, tasks: Mapping[str, _Expected]) -> Iterator[str]:
@@ -111,16 +187,6 @@ def _rows(ids: Sequence[str]) -> str:
     return f"{counted(len(ids), 'row')} ({some(ids)})"
 
 
-def _other_answers(files: Sequence[_CheckedFile]) -> Iterator[str]:
-    """Runs whose inference and graded file do not hold the same answers."""
-    plain = {file_stem(file.path) + GRADED: file for file in files if not file.solved}
-    for graded in (file for file in files if file.solved):
-        if partner := plain.get(file_stem(graded.path)):
-            ids = [id for id, found in graded.seen.items() if partner.seen.get(id) != found]
-            if ids:
-                yield f"{graded.path}: not the answers of {partner.path}: {_rows(ids)}"
-
-
 def _wrong_board(
     path: Path,
     files: Sequence[_CheckedFile],
@@ -128,11 +194,11 @@ def _wrong_board(
     benchmark: Benchmark,
 ) -> Iterator[str]:
     try:
-        board = json.loads(path.read_text("utf-8"))
+        board = json.loads(path.read_text("utf-8"), object_pairs_hook=unique_keys)
     except FileNotFoundError:
         yield f"{path}: not there"
         return
-    except (OSError, ValueError) as ex:
+    except (OSError, ValueError, RecursionError) as ex:
         yield f"{path}: cannot be read ({ex})"
         return
     outcomes = [
@@ -148,11 +214,36 @@ def _wrong_board(
     for key, value in expected.items():
         if key not in ("model", "org") and board[key] != value:
             yield f"{path}: {key} is {board[key]}, but the graded files give {value}"
-    if not board["model"]:
+    model, name = board["model"], model_name_of([file.path for file in files])
+    if not isinstance(model, str) or not _letters(model):
         yield f"{path}: the model has no name"
+    # Names of files hold a provider, an effort or a judge beside the model, or not.
+    elif not any(_letters(part) in _letters(name) for part in (model, model.split("/")[-1])):
+        yield f"{path}: of the model {model}, but the files are named {name}"
 
 
-def _expected_rows(source: str, benchmark: Benchmark) -> dict[str, _Expected]:
+def _letters(name: str) -> str:
+    return "".join(filter(str.isalnum, name.casefold()))
+
+
+def _expected_rows(
+    source: str, benchmark: Benchmark, otherwise: str | None
+) -> tuple[dict[str, _Expected], str]:
+    """The rows as they must be, and the name of the dataset that they are from."""
+    pinned = f"{source} (revision {benchmark.revision[:12]})"
+    try:
+        return _read_expected(source, benchmark), (
+            pinned if source == benchmark.hub_id else source
+        )
+    except ClbenchError:
+        if otherwise in (None, source):
+            raise
+    assert otherwise is not None
+    name = f"{otherwise}, the log's own: {pinned} cannot be had"
+    return _read_expected(otherwise, benchmark), name
+
+
+def _read_expected(source: str, benchmark: Benchmark) -> dict[str, _Expected]:
     tasks = {}
     with progress(f"Reading {source}") as advance:
         for row in validated_rows(read_rows(source, benchmark), source, benchmark, Row):
@@ -179,8 +270,9 @@ def _check_file(
 ) -> _CheckedFile:
     found = _CheckedFile(path)
     try:
-        for number, record in read_file_rows(path):
+        for number, record in read_file_rows(path, unique=True):
             advance(1)
+            found.rows += 1
             metadata = record.get("metadata") if isinstance(record, dict) else None
             task_id = metadata.get("task_id") if isinstance(metadata, dict) else None
             if not isinstance(task_id, str):
@@ -190,7 +282,8 @@ def _check_file(
                 found.wrong["the task stands there more than once"].append(task_id)
             for what in _row_problems(record, task_id, tasks.get(task_id)):
                 found.wrong[what].append(task_id)
-            found.seen.setdefault(task_id, _fingerprint(record.get("model_output")))
+            answer = record.get("model_output")
+            found.seen.setdefault(task_id, b"" if _is_empty(answer) else _fingerprint(answer))
             if "score" in record:
                 found.solved.setdefault(task_id, bool(record["score"] == 1))
     except ClbenchError as ex:
@@ -219,8 +312,22 @@ def _row_problems(
         return
     if record["score"] not in (0, 1):
         yield "score is neither 0 nor 1"
+    elif record["score"] == 1 and _is_empty(record.get("model_output")):
+        yield "score 1 for an empty answer"
     status = record.get("requirement_status")
     if JUDGE_FAILURE in record:
         yield "no verdict, the judge failed (clbench regrade asks again)"
+        if record["score"] == 1:
+            yield "score 1 without a verdict"
     elif not isinstance(status, list) or len(status) != expected.rubrics:
         yield "requirement_status has not one entry per rubric"
+    else:
+        verdict = Verdict(record["score"] == 1, "", tuple(status), "strict")
+        if "?" in verdict.status:
+            yield "requirement_status holds something else than yes and no"
+        if verdict.inconsistent:
+            yield f"score {record['score']}, but requirement_status says otherwise"
+
+
+def _is_empty(answer: Any) -> bool:
+    return answer is None or (isinstance(answer, str) and not answer.strip())
