@@ -10,6 +10,7 @@ from inspect_ai.model import ModelCost
 from inspect_clbench.analysis import plan
 from inspect_clbench.analysis.plan import Spread, cached_share, detectable
 from inspect_clbench.errors import ClbenchError
+from inspect_clbench.output import render
 from tests.support.builders import row, write_rows
 from tests.support.command import clbench
 from tests.support.logs import make_log
@@ -123,6 +124,13 @@ def test_a_pilot_of_enough_contexts_tells_the_variances(tmp_path: Path) -> None:
     assert (found.spread.context, found.spread.run) == (0, 0)
     assert found.spread.task == pytest.approx(0.5)
     assert found.rate == 0.5
+
+
+def test_a_pilot_in_which_all_is_solved_leaves_the_assumed_variances(tmp_path: Path) -> None:
+    log = make_log(tmp_path / "logs", "demo", epochs=2)
+    found = plan(MODEL, dataset="demo", pilot=log.location)
+    assert not found.spread.from_pilot
+    assert "variances assumed" in " ".join(render(found, "markdown").split())
 
 
 @pytest.mark.parametrize(

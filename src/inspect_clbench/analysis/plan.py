@@ -343,7 +343,7 @@ def _from_pilot(pilot: Paths | None, rate: float) -> tuple[Lengths, Spread, floa
 
 
 def _spread(answers: Sequence[Answer]) -> Spread | None:
-    """The variances of a pilot; none where its contexts or runs are too few to tell them."""
+    """The variances of a pilot; none where it is too small, or too much alike, to tell them."""
     contexts: defaultdict[str, defaultdict[tuple[str, str], list[list[bool]]]]
     contexts = defaultdict(lambda: defaultdict(list))
     for answer in answers:
@@ -353,7 +353,7 @@ def _spread(answers: Sequence[Answer]) -> Spread | None:
         return None
     found = variance_components([list(tasks.values()) for tasks in contexts.values()])
     context, task, run = found["context"], found["task"], found["run"]
-    if context is None or task is None or run is None:
+    if context is None or task is None or run is None or not context + task + run:
         return None
     return Spread(context, task, run, from_pilot=True)
 
