@@ -50,10 +50,11 @@ def test_report_offers_what_the_function_does(demo_log: str) -> None:
     )  # fmt: skip
     assert code == 0
     titles = [table["title"] for table in json.loads(out)]
-    assert [title.split(" in %")[0] for title in titles] == [
-        "CL-bench demo: solving rate",
-        "CL-bench demo: solving rate",
-        "CL-bench demo: pass rate",
+    assert titles == [  # of fractions, not in %
+        "CL-bench demo: solving rate by prompt length, mean ± std over runs",
+        "CL-bench demo: solving rate by user turns in the prompt, mean ± std over runs",
+        "CL-bench demo: pass rate if so many % of a task's rubrics were enough, mean ± std over "
+        "runs",
     ]
     assert "estimated as characters / 3.5" in out
     assert '"low"' in out
@@ -213,3 +214,20 @@ def test_a_screen_that_lacks_characters_gets_question_marks(
             main()
         assert ended.value.code == code
     assert all(b"??" in buffer.getvalue() for buffer in written.values())
+
+
+def test_several_tables_are_a_csv_file_each(demo_log: str, tmp_path: Path) -> None:
+    wanted = ("report", demo_log, "--by", "turns", "--thresholds")
+    code, out, err = clbench(*wanted, "--format", "csv")
+    assert (code, out) == (2, "")
+    assert "these are 2 tables (turns, thresholds), and a CSV holds one" in err
+    output = tmp_path / "rates.csv"
+    code, _, err = clbench(*wanted, "-o", str(output))
+    assert code == 0
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "rates-thresholds.csv",
+        "rates-turns.csv",
+    ]
+    assert "rates-turns.csv" in err
+    clbench("report", demo_log, "-o", str(output))
+    assert output.read_text("utf-8").startswith("Model,Overall mean,Overall std,")

@@ -208,10 +208,16 @@ def test_a_panel_as_one_judge(logs: Logs) -> None:
 
 
 @pytest.mark.parametrize("format", FORMATS)
-def test_every_format(logs: Logs, format: str) -> None:
-    arguments = ("agreement", logs.appended, "--tasks", "--format", format)
+def test_every_format(logs: Logs, format: str, tmp_path: Path) -> None:
+    arguments = ["agreement", logs.appended, "--tasks", "--format", format]
+    if format == "csv":  # which holds one table
+        arguments += ["-o", str(tmp_path / "out.csv")]
     code, out, _ = clbench(*arguments)
     assert code == 0
+    if format == "csv":
+        names = {path.name for path in tmp_path.iterdir()}
+        assert {"out-agreement.csv", "out-pairs.csv", "out-answers.csv"} <= names
+        out = (tmp_path / "out-agreement.csv").read_text("utf-8")
     assert "rubric" in out.lower()
     if format == "json":
         levels, *_, steadiness, _ = json.loads(out)

@@ -200,7 +200,8 @@ def notes(comparison: Comparison) -> str:
 
 @pytest.mark.parametrize("format", FORMATS)
 def test_every_format_holds_the_difference(found: Comparison, format: Format) -> None:
-    out = render(found, format, list_tasks=True)
+    tables = tables_of(found, list_tasks=True)
+    out = render(tables[:1] if format == "csv" else tables, format)
     assert ("0.375" if format in ("csv", "json") else "37.5") in out
     assert "nan" not in out.lower().replace("finance", "")
 

@@ -5,10 +5,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from inspect_ai.model import ModelCost
+from inspect_ai.model import ModelCost, ModelUsage
 
 from inspect_clbench.analysis import costs
+from inspect_clbench.analysis.costs import Costs, Spent, Use
 from inspect_clbench.output import Table, tables_of
+from inspect_clbench.output.costs import cost_tables
 from tests.support.command import clbench
 from tests.support.logs import make_log
 from tests.support.scripted import EMPTY, tasks
@@ -54,6 +56,14 @@ def test_money_per_run_and_per_solved_task(folder: Path) -> None:
     (row,) = values(money, 1)
     total = student + judge
     assert row == pytest.approx([total, judge, 2, total / 2, 2, total / 2])
+
+
+def test_cache_writes_without_a_price_are_noted() -> None:
+    usage = ModelUsage(input_tokens=1, output_tokens=1, input_tokens_cache_write=1_200)
+    uses = (Use("m", "model", "m", usage),)
+    money = cost_tables(Costs(uses, (Spent("m", 1.0, 0.0, 1, 1, "j"),), {"m": 1_200}))[1]
+    (warning,) = (note.text for note in money.notes if note.is_warning)
+    assert warning.startswith("m: 1,200 tokens were written to the provider's cache")
 
 
 def test_runs_under_two_judges_are_all_counted(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ takes.
 import math
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -66,6 +66,8 @@ class Costs(Result):
 
     uses: tuple[Use, ...]
     spent: tuple[Spent, ...] | None
+    unpriced: Mapping[str, int] = field(default_factory=dict)
+    """Tokens that models wrote to the provider's cache, where the prices say that is free."""
 
     def records(self) -> Iterator[dict[str, Any]]:
         for use in self.uses:
@@ -89,7 +91,12 @@ def costs(paths: Paths, prices: str | PathLike[str] | Prices | None = None) -> C
     if known is None:
         return Costs(uses, None)
     _check_priced({use.model for use in uses}, known, prices)
-    return Costs(uses, tuple(_spent(load_series(logs), names, known)))
+    unpriced: Counter[str] = Counter()
+    for use in uses:
+        if not known[use.model].input_cache_write:
+            unpriced[use.model] += use.usage.input_tokens_cache_write or 0
+    spent = tuple(_spent(load_series(logs), names, known))
+    return Costs(uses, spent, {model: n for model, n in unpriced.items() if n})
 
 
 def _run(log: Log) -> _Run:
@@ -140,9 +147,9 @@ def read_prices(path: str | PathLike[str]) -> dict[str, ModelCost]:
         place = ".".join(str(part) for part in error["loc"]) or "the file"
         raise _bad_price(path, f"{place}: {error['msg']}") from None
     for model, cost in found.items():
-        for field, price in cost:
+        for name, price in cost:
             if not 0 <= price < math.inf:
-                raise _bad_price(path, f"{model}.{field}: {price} is no price")
+                raise _bad_price(path, f"{model}.{name}: {price} is no price")
     return found
 
 

@@ -42,7 +42,7 @@ def _levels_table(agreement: Agreement) -> Table:
     names = dict.fromkeys(n for p in agreement.levels[-1].pairs for n in (p.first, p.second))
     judges = len(agreement.names) or len(names)
     title = f"{agreement.source}: agreement of {judges} judges"
-    return table(title, rows, _notes(agreement))
+    return table(title, rows, _notes(agreement), name="agreement")
 
 
 def _pairs_table(agreement: Agreement) -> Table:
@@ -64,7 +64,7 @@ def _pairs_table(agreement: Agreement) -> Table:
                     "Cohen's kappa": _number(pair.kappa),
                 }
             )
-    return table("Pairs of judges", rows, left=3)
+    return table("Pairs of judges", rows, left=3, name="pairs")
 
 
 def _title(level: Level) -> str:
@@ -101,7 +101,7 @@ def _judges_table(agreement: Agreement) -> Table:
         }
         for name, judge in zip(agreement.names, agreement.judges, strict=True)
     )
-    return table("Judges", rows)
+    return table("Judges", rows, name="judges")
 
 
 def _steadiness_table(agreement: Agreement) -> Table:
@@ -116,7 +116,7 @@ def _steadiness_table(agreement: Agreement) -> Table:
         }
         for one in agreement.steadiness
     )
-    return table("The same judge asked again", rows, left=2)
+    return table("The same judge asked again", rows, left=2, name="again")
 
 
 def _disputed_table(agreement: Agreement) -> Table:
@@ -132,7 +132,7 @@ def _disputed_table(agreement: Agreement) -> Table:
     ]
     columns = ("Task", "Run", *agreement.names)
     title = "Answers on which verdicts differ"
-    return table(title, rows, columns=columns, left=len(columns))
+    return table(title, rows, columns=columns, left=len(columns), name="answers")
 
 
 def _notes(agreement: Agreement) -> Iterator[Note | str]:

@@ -15,7 +15,8 @@ from inspect_clbench.text import counted, some
 
 _NAMED = 5
 _IN_PERCENT = (
-    "Rates in percent, differences in percentage points; JSON and CSV have them as fractions."
+    "Rates in percent, differences in percentage points, taken before rounding (27.1 and 25.1 may "
+    "differ by 2.1); JSON and CSV have them as fractions."
 )
 
 
@@ -108,15 +109,15 @@ def ranking_tables(ranking: Ranking, list_tasks: bool = False) -> list[Table]:
         )
     )
     tables = [
-        table(f"{_dataset(ranking)}. {sentence(ranking)}", models, left=2),
-        table("The difference of each pair", pairs, counts=2),
+        table(f"{_dataset(ranking)}. {sentence(ranking)}", models, left=2, name="models"),
+        table("The difference of each pair", pairs, counts=2, name="pairs"),
     ]
     if categories:
         rows = (_category_row(ranking, group) for group in categories)
         firsts = [group.pairs[0] for group in categories]
         details = tuple({"tasks": one.tasks, "contexts": one.contexts} for one in firsts)
         title = "Solved, and in brackets the ranks, by category"
-        tables.append(table(title, rows, details=details))
+        tables.append(table(title, rows, details=details, name="categories"))
     notes = table("", (), _ranking_notes(ranking)).notes
     tables[-1] = replace(tables[-1], notes=notes)
     return tables
@@ -169,7 +170,7 @@ def _rates_table(comparison: Comparison) -> Table:
     rows = [_difference_row(OVERALL, comparison.overall, None)]
     rows += [_difference_row(c.category, c.difference, c.p_holm) for c in comparison.categories]
     title = f"{_dataset(comparison)}. {sentence(comparison)}"
-    return table(title, rows, _notes(comparison), counts=5)
+    return table(title, rows, _notes(comparison), counts=5, name="difference")
 
 
 def _difference_row(name: str, one: Difference, p_holm: float | None) -> dict[str, Any]:
@@ -212,7 +213,7 @@ def _methods_table(comparison: Comparison) -> Table:
     rows = (
         {"Method": name, **_interval(low, high), "p": _p(p)} for name, (low, high), p in methods
     )
-    return table("The overall difference by method", rows, notes)
+    return table("The overall difference by method", rows, notes, name="methods")
 
 
 def _outcomes_table(comparison: Comparison) -> Table:
@@ -220,7 +221,7 @@ def _outcomes_table(comparison: Comparison) -> Table:
     for name, outcome in (("A solved it", 1), ("A did not", 0)):
         b = [task.b for task in comparison.tasks if task.a == outcome]
         rows.append({"Outcome": name, "B solved it": b.count(1), "B did not": b.count(0)})
-    return table("Tasks by outcome", rows)
+    return table("Tasks by outcome", rows, name="outcomes")
 
 
 def _tasks_table(comparison: Comparison) -> Table:
@@ -236,7 +237,7 @@ def _tasks_table(comparison: Comparison) -> Table:
         for task in comparison.tasks_by_outcome(won)
     ]
     columns = ("Task", "Category", "For A", "A", "B")
-    return table("Tasks won and lost", rows, columns=columns, left=3)
+    return table("Tasks won and lost", rows, columns=columns, left=3, name="tasks")
 
 
 def _notes(comparison: Comparison) -> Iterator[Note | str]:

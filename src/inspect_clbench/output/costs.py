@@ -1,7 +1,7 @@
 """Tokens and money as tables."""
 
 from inspect_clbench.analysis.costs import Costs
-from inspect_clbench.output.tables import NOTHING, Cell, Table, table
+from inspect_clbench.output.tables import NOTHING, Cell, Note, Table, table
 
 
 def cost_tables(costs: Costs) -> list[Table]:
@@ -26,6 +26,7 @@ def cost_tables(costs: Costs) -> list[Table]:
             "regrade used after a run is not in its log.",
         ],
         left=3,
+        name="tokens",
     )
     if costs.spent is None:
         return [tokens]
@@ -46,8 +47,17 @@ def cost_tables(costs: Costs) -> list[Table]:
         ),
         [
             "Per solved task: the total divided by the answers that were judged as solved, "
-            f"all runs taken together; judge: {judges}."
+            f"all runs taken together; judge: {judges}.",
+            *(
+                Note(
+                    "warning",
+                    f"{model}: {number:,} tokens were written to the provider's cache, for which "
+                    "the price (input_cache_write) is 0: the total may be too low.",
+                )
+                for model, number in costs.unpriced.items()
+            ),
         ],
+        name="costs",
     )
     return [tokens, money]
 

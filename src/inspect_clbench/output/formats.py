@@ -5,6 +5,7 @@ import io
 import json
 import math
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import PurePath
@@ -50,7 +51,12 @@ def render_tables(
         case "markdown":
             return "\n".join(markdown_table(table) for table in pages)
         case "csv":
-            return "\r\n".join(csv_table(table) for table in tables)
+            if len(tables) != 1:
+                raise ClbenchError(
+                    f"CSV: these are {len(tables)} tables ({', '.join(csv_names(tables))}), and "
+                    "a CSV holds one. Give --output FILE.csv for a file each, or --format json."
+                )
+            return csv_table(tables[0])
         case "json":
             return json_tables(tables)
         case "latex":
@@ -129,6 +135,17 @@ def _markdown_text(text: str) -> str:
     return re.sub(r"([\\`*_{}\[\]<>#|~$]|&(?=#?\w+;))", r"\\\1", one_line(text))
 
 
+def csv_names(tables: Sequence[Table]) -> list[str]:
+    """A name for each table, for a file of its own."""
+    seen = Counter(table.name for table in tables)
+    return [
+        table.name
+        if seen[table.name] == 1 and table.name
+        else f"{table.name or 'table'}{number}"
+        for number, table in enumerate(tables, start=1)
+    ]
+
+
 def csv_table(table: Table) -> str:
     """A table with the values behind its cells, a column for each; without its notes."""
     columns: dict[str, list[Any]] = {}
@@ -175,7 +192,9 @@ def json_tables(tables: Sequence[Table]) -> str:
         for row, details in zip(rows, table.details, strict=False):
             row |= details
         notes = [str(note) for note in table.notes]
-        data.append({"title": table.title, "rows": _finite(rows), "notes": notes})
+        data.append(
+            {"title": table.data_title or table.title, "rows": _finite(rows), "notes": notes}
+        )
     text = json.dumps(data, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
     return INVISIBLE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 

@@ -1,13 +1,14 @@
 """The tables of solving rates and of error types."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from inspect_clbench.analysis.errors import CrossTable, ErrorReport
 from inspect_clbench.analysis.noise import Component, NoiseTable
 from inspect_clbench.analysis.report import OVERALL, RateRow, RateTable, Report
 from inspect_clbench.logs.files import Log
+from inspect_clbench.logs.series import Series
 from inspect_clbench.metrics.error_types import Coverage
 from inspect_clbench.output.notes import label_notes, noise_notes, rate_notes, series_notes
 from inspect_clbench.output.tables import (
@@ -23,12 +24,12 @@ from inspect_clbench.output.tables import (
 )
 
 _TITLES = {
-    "main": "solving rate in %, mean ± std over runs",
+    "main": "solving rate{}, mean ± std over runs",
     "thresholds": (
-        "pass rate in % if so many % of a task's rubrics were enough, mean ± std over runs"
+        "pass rate{} if so many % of a task's rubrics were enough, mean ± std over runs"
     ),
-    "consistency": "tasks solved in at least one, and in every one, of k runs in %",
-    "error_types": "error types of failed answers in %",
+    "consistency": "tasks solved in at least one, and in every one, of k runs{}",
+    "error_types": "error types of failed answers{}",
 }
 
 
@@ -47,9 +48,9 @@ def report_tables(report: Report) -> list[Table]:
 
 def noise_table(numbers: NoiseTable) -> Table:
     """Shares of the variance of verdicts, and the standard error that they make."""
-    return table(
-        f"{numbers.series[0].dataset_name}: where the spread of verdicts comes from, shares of "
-        "the variance in %",
+    return _titled(
+        numbers.series,
+        "where the spread of verdicts comes from, shares of the variance{}",
         (
             {
                 "Model": Cell(row.name + (" ~" if row.is_estimate else ""), row.name),
@@ -61,7 +62,21 @@ def noise_table(numbers: NoiseTable) -> Table:
             for row in numbers.rows
         ),
         noise_notes(numbers),
+        name="noise",
     )
+
+
+def _titled(
+    series: Sequence[Series],
+    title: str,
+    rows: Iterable[Mapping[str, Any]],
+    notes: Iterable[Note | str],
+    **fields: Any,
+) -> Table:
+    """A table whose title says what its rates are in: percent for people, else fractions."""
+    lead = f"{series[0].dataset_name}: "
+    data_title = lead + title.format("")
+    return table(lead + title.format(" in %"), rows, notes, data_title=data_title, **fields)
 
 
 def error_tables(report: ErrorReport) -> list[Table]:
@@ -74,7 +89,7 @@ def error_tables(report: ErrorReport) -> list[Table]:
 
 def rate_table(numbers: RateTable, remarks: Sequence[Note | str] | None = None) -> Table:
     """A row per series and per published model, the groups of tasks as columns."""
-    by_group = f"solving rate in % by {numbers.divided_by}, mean ± std over runs"
+    by_group = f"solving rate{{}} by {numbers.divided_by}, mean ± std over runs"
     nothing_told = (None,) * len(numbers.told)
     rows = [
         {
@@ -86,10 +101,12 @@ def rate_table(numbers: RateTable, remarks: Sequence[Note | str] | None = None) 
         }
         for row in numbers.rows
     ]
-    return table(
-        f"{numbers.series[0].dataset_name}: {_TITLES.get(numbers.kind, by_group)}",
+    return _titled(
+        numbers.series,
+        _TITLES.get(numbers.kind, by_group),
         rows,
         rate_notes(numbers, remarks),
+        name=str(numbers.kind),
         left=1 + len(numbers.told) + (numbers.kind == "consistency"),
         short=initials(numbers.groups),
         counts=len(_counts(numbers.rows[0], numbers)),
@@ -113,9 +130,10 @@ def cross_table(crossed: CrossTable, unlabelled: Sequence[Log]) -> Table:
             rows.append({"Model": row.model, "Error type": title, **rates})
         counts = {g: Cell(f"{n:,}", {"labelled": n}) for g, n in row.labelled.items()}
         rows.append({"Model": row.model, "Error type": "Labelled", **counts})
-    title = f"error types of failed answers in % by {crossed.divided_by}"
-    return table(
-        f"{crossed.series[0].dataset_name}: {title}",
+    title = f"error types of failed answers{{}} by {crossed.divided_by}"
+    return _titled(
+        crossed.series,
+        title,
         rows,
         [*series_notes(crossed.series), *label_notes(crossed.series, unlabelled)],
         left=2,

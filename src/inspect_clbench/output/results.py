@@ -1,6 +1,7 @@
 """Any result of the analysis as tables, as text or as a file."""
 
 from collections.abc import Sequence
+from pathlib import PurePath
 from typing import Any
 
 from inspect_clbench.analysis.agreement import Agreement
@@ -16,7 +17,7 @@ from inspect_clbench.files import write_text
 from inspect_clbench.output.agreement import agreement_tables
 from inspect_clbench.output.compare import comparison_tables, ranking_tables
 from inspect_clbench.output.costs import cost_tables
-from inspect_clbench.output.formats import format_for, render_tables
+from inspect_clbench.output.formats import csv_names, format_for, render_tables
 from inspect_clbench.output.plan import plan_tables
 from inspect_clbench.output.report import error_tables, report_tables
 from inspect_clbench.output.tables import Table
@@ -79,10 +80,22 @@ def save(
 ) -> None:
     """Write a result to a file, whole or not at all.
 
+    A CSV file holds one table: several get a file each, `output-TABLE.csv`.
+
     Args:
         result: What a function of `inspect_clbench.analysis` returned, or tables.
         output: The path; its ending says the format when none is given.
         format: One of the formats of `render`.
         options: Those of `tables_of`.
     """
-    write_text(output, render(result, format_for(output, format), **options))
+    chosen = format_for(output, format)
+    tables = tables_of(result, **options)
+    files = {output: tables}
+    if chosen == "csv" and len(tables) > 1:
+        path = PurePath(output)
+        files = {
+            str(path.with_name(f"{path.stem}-{name}{path.suffix}")): [table]
+            for name, table in zip(csv_names(tables), tables, strict=True)
+        }
+    for name, some in files.items():
+        write_text(name, render_tables(some, chosen))

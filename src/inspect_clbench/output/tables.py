@@ -82,6 +82,12 @@ class Table:
     details: tuple[dict[str, Any], ...] = ()
     """What JSON and CSV add to each row, beside what people read."""
 
+    data_title: str = ""
+    """The title for JSON, where rates are fractions and not in %; `title` when not given."""
+
+    name: str = ""
+    """What a CSV file of its own is named by, where a result has several tables."""
+
 
 def table(
     title: str,
