@@ -99,10 +99,12 @@ def test_show_and_costs(demo_log: str) -> None:
     assert out == render(costs(demo_log), "json")
 
 
-@pytest.mark.parametrize("arguments", [[], ["--task", "a", "--near-misses"]])
-def test_show_wants_one_of_two(demo_log: str, arguments: list[str]) -> None:
+@pytest.mark.parametrize(
+    "arguments", [["--task", "a", "--near-misses"], ["--rubrics", "--near-misses"]]
+)
+def test_show_wants_one_of_three(demo_log: str, arguments: list[str]) -> None:
     told = usage_error(clbench("show", demo_log, *arguments))
-    assert told.endswith("give either --task ID or --near-misses.")
+    assert told.endswith("give one of --task ID, --rubrics and --near-misses.")
 
 
 def test_bad_logs_end_with_one_line_and_code_2(demo_log: str, tmp_path: Path) -> None:

@@ -266,28 +266,35 @@ def show_command(
     logs: Logs,
     task: Annotated[str | None, _option("Print this task's verdicts.")] = None,
     full: Annotated[bool, _option("Rationales and answers to their end.", "--full")] = False,
+    rubrics: Annotated[
+        bool,
+        _option("List rubrics, hardest first, and those that tell models apart.", "--rubrics"),
+    ] = False,
     near_misses: Annotated[
         bool, _option("List the tasks that failed by one rubric.", "--near-misses")
     ] = False,
-    limit: Annotated[int, typer.Option(help="How many near misses; 0 for all.", min=0)] = 20,
+    limit: Annotated[int, typer.Option(help="How many to list; 0 for all.", min=0)] = 20,
     model: Models = None,
     dataset: OfDataset = None,
     format: FormatOption = None,
     output: OutputOption = None,
 ) -> None:
-    """One task's verdicts over the runs, or the tasks that failed by one rubric."""
-    if near_misses == (task is not None):
-        raise typer.BadParameter("give either --task ID or --near-misses.")
+    """The tasks, hardest first; or rubrics, near misses, or one task's verdicts over the runs."""
+    if (task is not None) + rubrics + near_misses > 1:
+        raise typer.BadParameter("give one of --task ID, --rubrics and --near-misses.")
     if task is not None and (format or output):
-        raise typer.BadParameter("--format and --output go with --near-misses.")
-    from inspect_clbench.analysis import near_misses as find_near_misses
-    from inspect_clbench.analysis import show_task
+        raise typer.BadParameter("--format and --output go with lists, not with --task.")
+    from inspect_clbench import analysis
     from inspect_clbench.output.tasks import task_text
 
+    listing = analysis.near_misses if near_misses else analysis.list_tasks
+    if rubrics:
+        listing = analysis.list_rubrics
     if task is None:
-        _deliver(lambda: find_near_misses(_find(logs, model, dataset), limit), format, output)
+        _deliver(lambda: listing(_find(logs, model, dataset), limit), format, output)
     else:
-        typer.echo(task_text(show_task(_find(logs, model, dataset), task), full), nl=False)
+        view = analysis.show_task(_find(logs, model, dataset), task)
+        typer.echo(task_text(view, full), nl=False)
 
 
 @app.command("costs")

@@ -1,13 +1,14 @@
-"""One task's verdicts, and the tasks that failed by one rubric."""
+"""One task's verdicts, and lists of tasks and of rubrics."""
 
 from pathlib import Path
 
 import pytest
 
-from inspect_clbench.analysis import near_misses, show_task
+from inspect_clbench.analysis import list_rubrics, list_tasks, near_misses, show_task
 from inspect_clbench.errors import ClbenchError
 from inspect_clbench.output import tables_of, task_text
 from tests.support.builders import row
+from tests.support.command import clbench
 from tests.support.logs import make_log
 from tests.support.scripted import EMPTY, ERROR, GARBLED
 
@@ -120,7 +121,7 @@ def test_near_misses_up_to_a_limit(log: str) -> None:
     (table,) = tables_of(near_misses(log, limit=1))
     assert [row[0].text for row in table.rows] == ["alpha-1"]
     assert "The first 1 of 4 are listed; --limit 0 lists all." in map(str, table.notes)
-    assert len(near_misses(log, limit=0).series[0].listed) == 4
+    assert len(near_misses(log, limit=0).lists[0].items) == 4
 
 
 def test_a_frame_of_verdicts_and_one_of_near_misses(log: str) -> None:
@@ -143,3 +144,68 @@ def test_a_frame_of_verdicts_and_one_of_near_misses(log: str) -> None:
         ["mockllm/student", "alpha-1", 4, "Says three.", 3, 3, 3],
         ["mockllm/student", "alpha-2", 1, "Says one.", 1, 1, 3],
     ]
+
+
+def test_tasks_hardest_first(log: str) -> None:
+    (table,) = tables_of(list_tasks(log))
+    # Of beta-1 an empty answer and one without a verdict count; only the former has a list.
+    assert [(r[0].text, r[2].text) for r in table.rows] == [
+        ("beta-1", "0 of 2, 0 %"),
+        ("alpha-1", "0 of 3, 67 %"),
+        ("beta-2", "0 of 3, 78 %"),
+        ("alpha-2", "1 of 3, 67 %"),
+    ]
+    done = clbench("show", log, "--limit", "1")
+    assert "The first 1 of 4 are listed; --limit 0 lists all." in done.stdout
+    frame = list_tasks(log).to_pandas()
+    assert frame["met"].tolist() == [0, 0, 0, 1]
+    assert frame["rubrics"].tolist() == pytest.approx([0, 6 / 9, 7 / 9, 6 / 9])
+
+
+@pytest.fixture(scope="module")
+def other(log: str, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Another model: solves all but alpha-1, of which it misses the last rubric once."""
+    rows = [row(id, context="c", rubrics=RUBRICS) for id in PLAN]
+    plan = {task: ["yyy"] for task in PLAN} | {"alpha-1": ["yyn"], "beta-1": [GARBLED]}
+    return make_log(tmp_path_factory.mktemp("other"), rows, plan, model="other").location
+
+
+def test_rubrics_hardest_first_and_those_that_tell_models_apart(log: str, other: str) -> None:
+    hardest, apart = tables_of(list_rubrics([log, other], limit=4))
+    columns = ("Task", "Category", "Rubric", "mockllm/student", "mockllm/other", "Apart")
+    assert hardest.columns == columns
+    # alpha-1: rubric 4 missed by both; beta-1: an empty answer of the student, nothing of the
+    # other; then the one met in 2 of 3 runs by one and in 1 of 1 by the other.
+    assert [(r[0].text, r[2].value["number"], r[3].text, r[4].text) for r in hardest.rows] == [
+        ("alpha-1", 4, "0 of 3", "0 of 1"),
+        ("beta-1", 1, "0 of 1", "–"),
+        ("beta-1", 3, "0 of 1", "–"),
+        ("beta-1", 4, "0 of 1", "–"),
+    ]
+    # Shares met: alpha-2 2/3, 2/3, 2/3 and beta-2 1, 2/3, 2/3 against 1.
+    assert [(r[0].text, r[2].value["number"]) for r in apart.rows] == [
+        ("alpha-2", 1), ("alpha-2", 3), ("alpha-2", 4), ("beta-2", 3),
+    ]  # fmt: skip
+    assert {r[5].text for r in apart.rows} == {"33"}
+    assert "The first 4 of 5 are listed" in " ".join(map(str, apart.notes))
+    assert len(tables_of(list_rubrics([log, other], limit=0))) == 1, "all are listed anyway"
+    assert len(tables_of(list_rubrics(log))) == 1, "one model is not apart"
+
+
+def test_the_text_of_a_rubric_is_short_in_tables_and_whole_in_data(tmp_path: Path) -> None:
+    long = "word " * 60 + "\x1b[2J=end"
+    log = make_log(tmp_path, [row("a", rubrics=[long])], {"a": ["n"]}).location
+    (table,) = tables_of(list_rubrics(log))
+    assert len(table.rows[0][2].text) < 120
+    assert table.rows[0][2].value["text"] == long
+    assert list_rubrics(log).to_pandas()["text"].tolist() == [long]
+    for format in ("terminal", "csv", "json", "markdown"):
+        done = clbench("show", log, "--rubrics", "--format", format)
+        assert (done.exit_code, "\x1b" in done.stdout) == (0, False)
+
+
+def test_rubrics_of_other_rows_are_not_put_side_by_side(log: str, tmp_path: Path) -> None:
+    rows = [row(id, context="c", rubrics=["Another."]) for id in PLAN]
+    strange = make_log(tmp_path, rows, {task: ["y"] for task in PLAN}, model="x").location
+    with pytest.raises(ClbenchError, match="other messages or rubrics"):
+        list_rubrics([log, strange])

@@ -10,7 +10,14 @@ from inspect_clbench.analysis.errors import ErrorReport, errors
 from inspect_clbench.analysis.groups import TokenRule
 from inspect_clbench.analysis.plan import Plan, plan
 from inspect_clbench.analysis.report import Report, report
-from inspect_clbench.analysis.tasks import NearMisses, TaskView, near_misses, show_task
+from inspect_clbench.analysis.tasks import (
+    TaskLists,
+    TaskView,
+    list_rubrics,
+    list_tasks,
+    near_misses,
+    show_task,
+)
 from inspect_clbench.logs.answers import Answer, answers_df
 from inspect_clbench.logs.files import Log, find_logs
 from inspect_clbench.logs.series import Series, load_series
@@ -22,11 +29,11 @@ __all__ = [
     "Costs",
     "ErrorReport",
     "Log",
-    "NearMisses",
     "Plan",
     "Ranking",
     "Report",
     "Series",
+    "TaskLists",
     "TaskView",
     "TokenRule",
     "agreement",
@@ -35,6 +42,8 @@ __all__ = [
     "costs",
     "errors",
     "find_logs",
+    "list_rubrics",
+    "list_tasks",
     "load_series",
     "near_misses",
     "plan",

@@ -1,10 +1,11 @@
-"""Single tasks: their verdicts over the runs, and those that failed by one rubric."""
+"""Single tasks: their verdicts over the runs, and lists of tasks and of rubrics."""
 
 import difflib
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from statistics import fmean
+from typing import Any, Literal
 
 from inspect_ai.log import EvalSample
 
@@ -22,10 +23,13 @@ from inspect_clbench.logs.answers import (
 )
 from inspect_clbench.logs.files import Log, Paths, find_logs
 from inspect_clbench.logs.samples import read_task_samples
-from inspect_clbench.logs.series import Series, load_series, series_names
+from inspect_clbench.logs.series import Series, by_dataset, load_series, series_names
 from inspect_clbench.progress import progress
 
 _CLOSE_IDS = 3
+
+ListKind = Literal["tasks", "rubrics", "apart", "near_misses"]
+"""`apart`: the rubrics on which models differ most."""
 
 
 @dataclass(frozen=True)
@@ -79,56 +83,101 @@ class TaskView(Result):
 
 
 @dataclass(frozen=True)
-class NearMiss:
-    """A rubric that alone kept a task from being solved, in one run or several."""
-
-    task_id: str
-    sub_category: str
-    place: int
-    """Which of the task's rubrics, counted from 0 without blank ones."""
-
-    only_miss: int
-    """In how many runs it was the only one missed."""
-
-    missed: int
-    """In how many runs it was missed at all."""
+class Count:
+    """How one series did on a task or on one of its rubrics."""
 
     runs: int
-    """In how many runs the judge said of each rubric whether it was met."""
+    """That count for the solving rate; of a rubric, with a usable status list."""
+
+    met: int
+    """Runs in which the task was solved, or the rubric met."""
+
+    only_miss: int
+    """Runs in which the rubric alone kept the task from being solved."""
+
+    rubrics: float | None
+    """Of a task, the share of its rubrics that was met, over the runs."""
+
+    @property
+    def share(self) -> float:
+        return self.met / self.runs
+
+
+@dataclass(frozen=True)
+class Item:
+    """A task, or one of its rubrics."""
+
+    task_id: str
+    category: str
+    sub_category: str
+    counts: tuple[Count | None, ...]
+    """Of each series; None where it has no usable verdict."""
+
+    place: int = -1
+    """Which of the task's rubrics, counted from 0 without blank ones."""
 
     number: int = 0
     text: str = ""
 
+    @property
+    def known(self) -> list[Count]:
+        return [count for count in self.counts if count]
+
+    @property
+    def share(self) -> float:
+        """How often the task was solved, or the rubric met: the mean over the series."""
+        return fmean(count.share for count in self.known)
+
+    @property
+    def spread(self) -> float:
+        """How far the series are apart."""
+        shares = [count.share for count in self.known]
+        return max(shares) - min(shares)
+
+    @property
+    def only_miss(self) -> int:
+        return sum(count.only_miss for count in self.known)
+
+    @property
+    def missed(self) -> int:
+        return sum(count.runs - count.met for count in self.known)
+
 
 @dataclass(frozen=True)
-class SeriesNearMisses:
-    """The near misses of one series."""
+class TaskList:
+    """Tasks, or rubrics, of some series in an order."""
 
-    series: Series
-    name: str
+    kind: ListKind
+    series: tuple[Series, ...]
+    names: tuple[str, ...]
     found: int
-    """How many there are; `listed` may be fewer."""
+    """How many there are; `items` may be fewer."""
 
-    listed: tuple[NearMiss, ...]
-    """Those with the rubric's number and text."""
-
-    failed: int
-    """Failed answers."""
-
+    items: tuple[Item, ...]
     near: int
-    """Those of them that failed by one rubric."""
+    """Failed answers that missed one rubric only."""
 
 
 @dataclass(frozen=True)
-class NearMisses(Result):
-    """The tasks that failed by one rubric, for each series."""
+class TaskLists(Result):
+    """Lists of tasks or rubrics."""
 
-    series: tuple[SeriesNearMisses, ...]
+    lists: tuple[TaskList, ...]
 
     def records(self) -> Iterator[dict[str, Any]]:
-        for one in self.series:
-            for miss in one.listed:
-                yield {"name": one.name, **asdict(miss)}
+        for one in self.lists:
+            for item in one.items:
+                for name, count in zip(one.names, item.counts, strict=True):
+                    yield {
+                        "list": one.kind,
+                        "name": name,
+                        **{key: getattr(item, key) for key in _RECORDED},
+                        **(asdict(count) if count else {}),
+                        "missed": count.runs - count.met if count else None,
+                    }
+
+
+_RECORDED = ("task_id", "category", "sub_category", "number", "text")
 
 
 def show_task(paths: Paths, task_id: str) -> TaskView:
@@ -154,71 +203,121 @@ def show_task(paths: Paths, task_id: str) -> TaskView:
     return TaskView(tuple(found))
 
 
-def near_misses(paths: Paths, limit: int = 20) -> NearMisses:
-    """The tasks that failed by exactly one rubric, most often missed rubrics first.
+def list_tasks(paths: Paths, limit: int = 20) -> TaskLists:
+    """The tasks, hardest first: in how many runs each was solved, and its rubrics met.
+
+    Args:
+        paths: Log files, folders or URLs.
+        limit: How many to list; 0 for all.
+    """
+    return _lists(by_dataset(load_series(paths)), ["tasks"], limit)
+
+
+def list_rubrics(paths: Paths, limit: int = 20) -> TaskLists:
+    """The rubrics, hardest first; of several models, those too that tell them apart.
 
     Args:
         paths: Log files, folders or URLs.
         limit: How many to list; 0 for all. The rubric's text is read for those only.
     """
-    series = load_series(paths)
-    named = zip(series, series_names(series), strict=True)
-    return NearMisses(tuple(_near_misses(one, name, limit) for one, name in named))
+    groups = by_dataset(load_series(paths))
+    apart = limit and any(len(group) > 1 for group in groups)
+    return _lists(groups, ["rubrics", "apart"] if apart else ["rubrics"], limit)
 
 
-def find_near_misses(series: Series) -> list[NearMiss]:
-    """The near misses of a series, most often missed rubrics first."""
-    only: Counter[tuple[str, int]] = Counter()
-    missed: Counter[tuple[str, int]] = Counter()
-    runs: Counter[str] = Counter()
-    sub_category: dict[str, str] = {}
-    for answer in series.scored:
-        if not answer.status or len(answer.status) != answer.rubrics_total:
-            continue
-        runs[answer.task_id] += 1
-        sub_category[answer.task_id] = answer.sub_category
-        places = _missed_places(answer)
-        missed.update((answer.task_id, place) for place in places)
-        if _is_near_miss(answer):
-            only[answer.task_id, places[0]] += 1
-    found = [
-        NearMiss(task, sub_category[task], place, number, missed[task, place], runs[task])
-        for (task, place), number in only.items()
-    ]
-    return sorted(found, key=lambda n: (-n.only_miss, -n.missed, n.task_id, n.place))
+def near_misses(paths: Paths, limit: int = 20) -> TaskLists:
+    """The rubrics that alone made a task fail, for each series, most often missed first.
+
+    Args:
+        paths: Log files, folders or URLs.
+        limit: How many to list; 0 for all. The rubric's text is read for those only.
+    """
+    return _lists([[one] for one in load_series(paths)], ["near_misses"], limit)
 
 
-def _near_misses(series: Series, name: str, limit: int) -> SeriesNearMisses:
-    found = find_near_misses(series)
-    chosen = found[:limit] if limit else found
-    rubrics = _rubrics(series, list(dict.fromkeys(miss.task_id for miss in chosen)))
-    listed = []
-    for miss in chosen:
-        number, text = rubrics[miss.task_id][miss.place]
-        listed.append(replace(miss, number=number, text=text))
-    return SeriesNearMisses(
-        series=series,
-        name=name,
-        found=len(found),
-        listed=tuple(listed),
-        failed=sum(answer.outcome == "failed" for answer in series.scored),
-        near=sum(_is_near_miss(answer) for answer in series.scored),
-    )
+_ORDERS: dict[ListKind, Callable[[Item], tuple[Any, ...]]] = {
+    "tasks": lambda item: (item.share, fmean(c.rubrics or 0.0 for c in item.known)),
+    "rubrics": lambda item: (item.share, -item.missed),
+    "apart": lambda item: (-item.spread, item.share),
+    "near_misses": lambda item: (-item.only_miss, -item.missed),
+}
 
 
-def _is_near_miss(answer: Answer) -> bool:
-    return answer.outcome == "failed" and len(_missed_places(answer)) == 1
+def _lists(
+    groups: Sequence[Sequence[Series]], kinds: Sequence[ListKind], limit: int
+) -> TaskLists:
+    lists = []
+    names = series_names([one for group in groups for one in group])
+    for group in groups:
+        own, names = tuple(names[: len(group)]), names[len(group) :]
+        check_same_rows(answer for one in group for answer in one.scored)
+        found = _items(group, of_rubrics=kinds[0] != "tasks")
+        for kind in kinds:
+            items = [
+                item
+                for item in found
+                if (kind != "apart" or item.spread)
+                and (kind != "near_misses" or item.only_miss)
+            ]
+            order = _ORDERS[kind]
+            items.sort(key=lambda item: (*order(item), item.task_id, item.place))
+            chosen = items[:limit] if limit else items
+            if kind != "tasks":
+                chosen = _with_texts(group, chosen)
+            near = sum(item.only_miss for item in found)
+            lists.append(TaskList(kind, tuple(group), own, len(items), tuple(chosen), near))
+    return TaskLists(tuple(lists))
 
 
-def _missed_places(answer: Answer) -> list[int]:
-    return [place for place, letter in enumerate(answer.status) if letter != "y"]
+def _items(series: Sequence[Series], of_rubrics: bool) -> list[Item]:
+    """The tasks of series, or their rubrics, with how each series did."""
+    counted: dict[tuple[str, int], list[Counter[str]]] = {}
+    of_task: dict[str, Answer] = {}
+    for index, one in enumerate(series):
+        for answer in one.scored:
+            of_task.setdefault(answer.task_id, answer)
+            letters = answer.status if len(answer.status) == answer.rubrics_total else ""
+            met = [letter == "y" for letter in letters]
+            near = answer.outcome == "failed" and met.count(False) == 1
+            for place, yes in enumerate(met) if of_rubrics else [(-1, answer.solved)]:
+                key = answer.task_id, place
+                count = counted.setdefault(key, [Counter() for _ in series])[index]
+                count["runs"] += 1
+                count["met"] += yes
+                if of_rubrics:
+                    count["only_miss"] += near and not yes
+                else:
+                    count["rubrics"] += sum(met)
+                    count["of"] += len(met)
+    items = []
+    for (task, place), counts in counted.items():
+        found = (
+            Count(
+                c["runs"], c["met"], c["only_miss"], c["rubrics"] / c["of"] if c["of"] else None
+            )
+            if c["runs"]
+            else None
+            for c in counts
+        )
+        first = of_task[task]
+        items.append(Item(task, first.category, first.sub_category, tuple(found), place))
+    return items
 
 
-def _rubrics(series: Series, tasks: Sequence[str]) -> dict[str, list[tuple[int, str]]]:
+def _with_texts(series: Sequence[Series], items: Sequence[Item]) -> list[Item]:
+    logs = {log.location: log for one in series for log in one.logs}
+    tasks = dict.fromkeys(item.task_id for item in items)
+    rubrics = _rubrics(list(logs.values()), list(tasks))
+    texts = (rubrics[item.task_id][item.place] for item in items)
+    pairs = zip(items, texts, strict=True)
+    return [replace(item, number=number, text=text) for item, (number, text) in pairs]
+
+
+def _rubrics(logs: Sequence[Log], tasks: Sequence[str]) -> dict[str, list[tuple[int, str]]]:
     """The numbered rubrics of tasks, which the summaries of a log are too small for."""
     found: dict[str, list[tuple[int, str]]] = {}
     with progress("Reading rubrics", len(tasks)) as advance:
-        for log in series.logs:
+        for log in logs:
             held = log.task_ids or set(tasks)
             wanted = [task for task in tasks if task in held and task not in found]
             without = ("messages", "attachments", "scores")

@@ -11,7 +11,7 @@ from inspect_clbench.analysis.errors import ErrorReport
 from inspect_clbench.analysis.frames import Result
 from inspect_clbench.analysis.plan import Plan
 from inspect_clbench.analysis.report import Report
-from inspect_clbench.analysis.tasks import NearMisses
+from inspect_clbench.analysis.tasks import TaskLists
 from inspect_clbench.choices import Format
 from inspect_clbench.files import write_text
 from inspect_clbench.output.agreement import agreement_tables
@@ -21,7 +21,7 @@ from inspect_clbench.output.formats import csv_names, format_for, render_tables
 from inspect_clbench.output.plan import plan_tables
 from inspect_clbench.output.report import error_tables, report_tables
 from inspect_clbench.output.tables import Table
-from inspect_clbench.output.tasks import near_miss_tables
+from inspect_clbench.output.tasks import list_tables
 
 
 def tables_of(result: Result | Sequence[Table], **options: Any) -> list[Table]:
@@ -47,8 +47,8 @@ def tables_of(result: Result | Sequence[Table], **options: Any) -> list[Table]:
             return cost_tables(result)
         case Plan():
             return plan_tables(result)
-        case NearMisses():
-            return near_miss_tables(result)
+        case TaskLists():
+            return list_tables(result)
         case Result():
             raise TypeError(f"{type(result).__name__} has no tables")
     return list(result)

@@ -1,44 +1,93 @@
-"""Single tasks for a person to read: a task's verdicts as text, near misses as tables."""
+"""Single tasks for a person to read: a task's verdicts as text, lists as tables."""
 
 from collections.abc import Iterator
+from typing import Any
 
-from inspect_clbench.analysis.tasks import NearMisses, SeriesNearMisses, TaskVerdict, TaskView
+from inspect_clbench.analysis.tasks import Count, TaskList, TaskLists, TaskVerdict, TaskView
 from inspect_clbench.logs.answers import Answer
 from inspect_clbench.output.notes import series_notes
-from inspect_clbench.output.tables import Cell, Table, table
+from inspect_clbench.output.tables import NOTHING, Cell, Note, Table, table
 from inspect_clbench.text import counted, one_line, shortened, visible
 
 _RATIONALE_CHARS = 400
 _ANSWER_LINES = 6
 _LINE_CHARS = 200
+_RUBRIC_CHARS = 100
 
 
-def near_miss_tables(found: NearMisses) -> list[Table]:
-    return [_near_miss_table(one) for one in found.series]
+def list_tables(found: TaskLists) -> list[Table]:
+    return [_list_table(one) for one in found.lists]
 
 
-def _near_miss_table(found: SeriesNearMisses) -> Table:
-    failed, listed = counted(found.failed, "failed answer"), len(found.listed)
-    notes = [f"Of {failed}, {found.near:,} failed by one rubric."]
+def _list_table(found: TaskList) -> Table:
+    of_rubrics = found.kind != "tasks"
+    many = len(found.names) > 1
+    rows = []
+    for item in found.items:
+        row: dict[str, Any] = {"Task": item.task_id}
+        if found.kind == "near_misses":
+            row["Sub-category"] = item.sub_category
+        else:
+            row["Category"] = item.category
+        if of_rubrics:
+            text = f"{item.number}. {shortened(item.text, _RUBRIC_CHARS)}"
+            row["Rubric"] = Cell(text, {"number": item.number, "text": item.text})
+        if found.kind == "near_misses":
+            row |= {"Only miss": item.only_miss, "Missed": item.missed}
+            row["Runs"] = item.known[0].runs
+        else:
+            counts = zip(found.names, item.counts, strict=True)
+            row |= {name: _count(count, of_rubrics) for name, count in counts}
+        if of_rubrics and many:
+            row["Apart"] = Cell(f"{100 * item.spread:.0f}", item.spread)
+        rows.append(row)
+    left = 3 if of_rubrics else 2
+    models = () if found.kind == "near_misses" else found.names
+    columns = tuple(rows[0]) if rows else (*_COLUMNS[found.kind], *models)
+    source = found.names[0] if found.kind == "near_misses" else found.series[0].dataset_name
+    title = f"{source}: {_TITLES[found.kind]}"
+    return table(title, rows, _list_notes(found), columns=columns, left=left)
+
+
+_COLUMNS = {
+    "tasks": ("Task", "Category"),
+    "rubrics": ("Task", "Category", "Rubric"),
+    "apart": ("Task", "Category", "Rubric"),
+    "near_misses": ("Task", "Sub-category", "Rubric", "Only miss", "Missed", "Runs"),
+}
+_TITLES = {
+    "tasks": "tasks, hardest first",
+    "rubrics": "rubrics, hardest first",
+    "apart": "rubrics that tell models apart",
+    "near_misses": "tasks that failed by one rubric",
+}
+
+
+def _count(count: Count | None, of_rubrics: bool) -> Cell:
+    if count is None:
+        return NOTHING
+    text = f"{count.met} of {count.runs}"
+    if of_rubrics:
+        return Cell(text, {"met": count.met, "runs": count.runs, "share": count.share})
+    share = "" if count.rubrics is None else f", {100 * count.rubrics:.0f} %"
+    value = {"solved": count.met, "runs": count.runs, "rubrics_met": count.rubrics}
+    return Cell(text + share, value)
+
+
+def _list_notes(found: TaskList) -> Iterator[Note | str]:
+    if found.kind == "near_misses":
+        failed = sum(answer.outcome == "failed" for answer in found.series[0].scored)
+        yield f"Of {counted(failed, 'failed answer')}, {found.near:,} failed by one rubric."
+    elif found.kind == "tasks":
+        yield "Solved in so many runs, and the share of the task's rubrics that was met in them."
+    else:
+        yield "Met in so many of the runs with a usable list of statuses."
+        if len(found.names) > 1:
+            yield "Apart: the highest share of a row minus its lowest, in points."
+    listed = len(found.items)
     if listed < found.found:
-        notes.append(f"The first {listed} of {found.found:,} are listed; --limit 0 lists all.")
-    rows = (
-        {
-            "Task": miss.task_id,
-            "Sub-category": miss.sub_category,
-            "Rubric": Cell(
-                f"{miss.number}. {miss.text}", {"number": miss.number, "text": miss.text}
-            ),
-            "Only miss": miss.only_miss,
-            "Missed": miss.missed,
-            "Runs": miss.runs,
-        }
-        for miss in found.listed
-    )
-    columns = ("Task", "Sub-category", "Rubric", "Only miss", "Missed", "Runs")
-    title = f"{found.name}: tasks that failed by one rubric"
-    notes_of_series = series_notes([found.series])
-    return table(title, rows, [*notes, *notes_of_series], columns=columns, left=3)
+        yield f"The first {listed} of {found.found:,} are listed; --limit 0 lists all."
+    yield from series_notes(found.series)
 
 
 def task_text(view: TaskView, full: bool = False) -> str:
