@@ -11,6 +11,8 @@ import pytest
 
 from inspect_clbench.errors import ClbenchError
 from inspect_clbench.files import check_target, make_folder, replacing, write_text
+from tests.support.answers import graded as graded_row
+from tests.support.answers import inference_rows, write_lines
 from tests.support.command import clbench
 from tests.support.logs import make_log
 from tests.support.programs import python
@@ -180,14 +182,16 @@ def test_commands_name_the_file_they_wrote(log: str, tmp_path: Path) -> None:
         ("check-judge", "{log}", "--sheet", "1", "{to}.csv"),
         ("export", "{log}", "--to", "{to}/out"),
         ("regrade", "{log}", "--output", "{to}.eval"),
-        ("import", "{log}", "--log-dir", "{to}/out"),
+        ("import", "{graded}", "--log-dir", "{to}/out"),
     ],
 )
 def test_commands_do_not_make_folders_from_a_typing_mistake(
     argv: tuple[str, ...], log: str, tmp_path: Path
 ) -> None:
     to = str(tmp_path / "typo" / "x")
-    code, out, err = clbench(*(word.format(log=log, to=to) for word in argv))
+    graded = write_lines(tmp_path / "m.jsonl", [graded_row(inference_rows()[0], 1)])
+    words = [word.format(log=log, graded=graded, to=to) for word in argv]
+    code, out, err = clbench(*words)
     assert (code, out) == (2, "")
     assert f"there is no folder {Path(to).parent}" in err
     assert len(err.splitlines()) == 1

@@ -1,6 +1,9 @@
 """Export at its edges: odd text, large files, old files, wrong places, real rows."""
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -157,3 +160,65 @@ def test_a_second_judge_is_found_where_some_samples_ended_in_errors(tmp_path: Pa
     exported = export([location], tmp_path / "out")
     scores = [[row["score"] for row in read_lines(one.graded[0])] for one in exported]
     assert scores == [[1, 0], [0, 1]]
+
+
+def test_another_models_files_are_not_written_over(tmp_path: Path) -> None:
+    logs = [
+        make_log(tmp_path, tasks("a"), provider="lab", model=model).location
+        for model in ("m.1", "m 1", "m.1")
+    ]
+    out = tmp_path / "out"
+    export([logs[0]], out)
+    export([logs[2]], out)
+    before = {path: path.read_bytes() for path in out.iterdir()}
+    with pytest.raises(ClbenchError, match=r"of the model lab/m\.1, not of lab/m 1"):
+        export([logs[1]], out)
+    assert {path: path.read_bytes() for path in out.iterdir()} == before
+    (out / "leaderboard.json").write_text("[]")
+    with pytest.raises(ClbenchError, match="not a leaderboard's object"):
+        export([logs[0]], out)
+
+
+def test_samples_without_uuid_do_not_merge_runs(tmp_path: Path) -> None:
+    names = ("a", "b")
+    for number in range(2):
+        answers = {name: [f"{name}{number}1", f"{name}{number}2"] for name in names}
+        log = make_log(tmp_path / "logs", tasks(*names), epochs=2, answers=answers)
+        for sample in log.samples or []:
+            sample.uuid = None
+        write_eval_log(log, log.location)
+    (one,) = export([str(tmp_path / "logs")], tmp_path / "out")
+    found = [[row["model_output"] for row in read_lines(path)] for path in one.answers]
+    assert found == [["a01", "b01"], ["a02", "b02"], ["a11", "b11"], ["a12", "b12"]]
+
+
+def test_answers_are_not_for_everybody_under_a_narrow_umask(tmp_path: Path) -> None:
+    log = make_log(tmp_path, tasks("a")).location
+    before = os.umask(0o077)
+    try:
+        (one,) = export([log], tmp_path / "out")
+    finally:
+        os.umask(before)
+    assert {path.stat().st_mode & 0o777 for path in one.files} == {0o600}
+
+
+@pytest.mark.long
+def test_a_killed_export_leaves_nothing_that_is_blamed(demo_log: str, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    code = (
+        "import os, signal\n"
+        "from inspect_clbench.exchange import export\n"
+        "write, rows = export.json_line, []\n"
+        "def killed(row):\n"
+        "    rows.append(row)\n"
+        "    if len(rows) == 50:\n"
+        "        os.kill(os.getpid(), signal.SIGKILL)\n"
+        "    return write(row)\n"
+        "export.json_line = killed\n"
+        f"export.export([{demo_log!r}], {str(out)!r})\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
+    assert done.returncode == -9, done.stderr
+    assert list(out.iterdir())
+    (one,) = export([demo_log], out)
+    assert set(verify([out]).files) == {str(path) for path in (*one.answers, *one.graded)}

@@ -245,6 +245,27 @@ def test_files_that_are_not_graded_files_are_refused(
     assert not list(tmp_path.glob("*.eval"))
 
 
+def _nested(depth: int) -> Any:
+    return [_nested(depth - 1)] if depth else "yes"
+
+
+def test_statuses_may_be_nested_but_not_for_ever(tmp_path: Path) -> None:
+    row = graded(inference_rows()[0], 1)
+    paths = [
+        write_lines(
+            tmp_path / f"m{depth}.jsonl", [row | {"requirement_status": [_nested(depth)]}]
+        )
+        for depth in (150, 300, 900)
+    ]
+    imported = import_graded(paths[:1], log_dir=str(tmp_path / "logs"))
+    (one,) = export([imported.log], tmp_path / "out")
+    assert read_lines(one.graded[0])[0]["requirement_status"] == [_nested(150)]
+    for path in paths[1:]:
+        code, out, err = clbench("import", path, "--log-dir", str(tmp_path / "logs"))
+        assert (code, out, err.count("\n")) == (2, "", 1)
+        assert f"{path}, row 1: not valid JSON (recursion limit exceeded" in err
+
+
 _TEXT = st.text(min_size=1, max_size=40).filter(str.strip)
 _WORDS = st.sampled_from(["yes", "no", "Yes.", "partially", ""])
 

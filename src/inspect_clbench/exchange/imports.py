@@ -30,7 +30,7 @@ from inspect_clbench.scoring.explanation import viewer_config
 from inspect_clbench.scoring.scores import Case
 from inspect_clbench.solvers import replay
 from inspect_clbench.tasks import VERSION
-from inspect_clbench.text import counted, public_url, some
+from inspect_clbench.text import counted, public_url, shortened, some
 
 NOT_RECORDED = "not recorded"
 
@@ -65,10 +65,10 @@ def import_graded(
     """
     if not files:
         raise ClbenchError("No file was given. Name the graded files, one per run.")
-    if "://" not in log_dir:
-        make_folder(log_dir)
     name = model or model_name_of(files)
     graded = clbench_graded(list(files), name, judge)
+    if "://" not in log_dir:
+        make_folder(log_dir)
     try:
         (log,) = eval(
             graded,
@@ -178,7 +178,9 @@ def _read(
                 elif fingerprints[task_id] != fingerprint:
                     differing.append(task_id)
                 if row.score not in (0, 1):
-                    odd_scores.append(f"{task_id} in run {run}: {row.score!r}")
+                    odd_scores.append(
+                        f"{task_id} in run {run}: {shortened(repr(row.score), 60)}"
+                    )
                 told = (task_id, row.model_output, row.score)
                 graded.append(
                     hashlib.sha256(repr(told).encode(errors="surrogatepass")).digest()

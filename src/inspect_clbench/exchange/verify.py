@@ -35,7 +35,10 @@ from inspect_clbench.metrics.solving import Trial
 from inspect_clbench.progress import progress
 from inspect_clbench.text import counted, some
 
-_CANNOT_TELL = "What no check of files can tell: whether a run was left out, and whether the judge was asked."
+_CANNOT_TELL = (
+    "What no check of files can tell: whether a run was left out, and whether the judge was "
+    "asked."
+)
 # So many equal answers, and two files are the same run: answers are long texts.
 _SAME_RUN = 0.5
 
