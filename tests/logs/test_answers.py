@@ -1,13 +1,15 @@
 """Finding and reading logs: what is taken, passed over and refused."""
 
+import json
 import zipfile
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from inspect_ai import Task, eval
 from inspect_ai.dataset import Sample
-from inspect_ai.log import read_eval_log
+from inspect_ai.log import read_eval_log, write_eval_log
 from inspect_ai.model import ModelOutput, ModelUsage, get_model
 from inspect_ai.scorer import includes
 
@@ -268,3 +270,63 @@ def test_every_command_that_reads_logs_has_the_filters(
     done = clbench(name, str(mixed), *options, "--model", "nobody")
     assert (done.exit_code, done.stdout) == (2, "")
     assert done.stderr.startswith("clbench: --model nobody: no such model. There are: ")
+
+
+def with_value(log: str, path: Path, value: Any) -> str:
+    """A copy of a log in which the first sample's score has another value."""
+    with zipfile.ZipFile(log) as whole, zipfile.ZipFile(path, "w") as copy:
+        for name in whole.namelist():
+            content = whole.read(name)
+            if name == "summaries.json":
+                known = json.loads(content)
+                known[0]["scores"]["rubric_judge"]["value"] = value
+                content = json.dumps(known).encode()
+            copy.writestr(name, content)
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    ("value", "outcome"),
+    [
+        ("C", "solved"), ("CORRECT", "solved"), (1, "solved"), (True, "solved"), (1.0, "solved"),
+        ("I", "failed"), ("INCORRECT", "failed"), (0, "failed"), (False, "failed"),
+        ("N", "unscored"),
+    ],
+)  # fmt: skip
+def test_values_of_other_writers_are_read(
+    log: str, tmp_path: Path, value: Any, outcome: str
+) -> None:
+    (found,) = find_logs(with_value(log, tmp_path / "clbench.eval", value))
+    assert read_answers(found)[0].outcome == outcome
+
+
+@pytest.mark.parametrize("value", [0.5, 2, "1", "yes", "P", None, [1], {"a": 1}, "c"])
+def test_other_values_are_never_a_zero(log: str, tmp_path: Path, value: Any) -> None:
+    path = with_value(log, tmp_path / "clbench.eval", value)
+    done = clbench("report", path)
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert done.stderr.startswith(
+        f"clbench: {path}: task a, epoch 1, rubric_judge: the score is "
+    )
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("rubrics_total", "many"), ("rubrics_met", -1), ("rubrics_met", 10**40), ("status", ["y"]),
+     ("judge", {"a": 1}), ("votes", [1]), ("inconsistent", "perhaps")],
+)  # fmt: skip
+def test_wrong_types_name_log_and_sample(
+    log: str, tmp_path: Path, key: str, value: Any
+) -> None:
+    whole = read_eval_log(log)
+    assert whole.samples
+    scores = whole.samples[0].scores or {}
+    (scores["rubric_judge"].metadata or {})[key] = value
+    path = str(tmp_path / "clbench.eval")
+    write_eval_log(whole, path)
+    done = clbench("report", path)
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert done.stderr.startswith(
+        f"clbench: {path}: task a, epoch 1, rubric_judge: {key} is "
+    ), done.stderr

@@ -308,9 +308,17 @@ def _with_texts(series: Sequence[Series], items: Sequence[Item]) -> list[Item]:
     logs = {log.location: log for one in series for log in one.logs}
     tasks = dict.fromkeys(item.task_id for item in items)
     rubrics = _rubrics(list(logs.values()), list(tasks))
-    texts = (rubrics[item.task_id][item.place] for item in items)
-    pairs = zip(items, texts, strict=True)
-    return [replace(item, number=number, text=text) for item, (number, text) in pairs]
+    found = []
+    for item in items:
+        known = rubrics.get(item.task_id, [])
+        if item.place >= len(known):
+            raise ClbenchError(
+                f"{series[0].logs[0]}: task {item.task_id} has fewer rubrics ({len(known)}) in "
+                "its sample than in its score. The log is damaged."
+            )
+        number, text = known[item.place]
+        found.append(replace(item, number=number, text=text))
+    return found
 
 
 def _rubrics(logs: Sequence[Log], tasks: Sequence[str]) -> dict[str, list[tuple[int, str]]]:

@@ -135,7 +135,9 @@ def _write_rows(series: Sequence[Series], stems: Sequence[Path]) -> list[_Files]
                         write(index, "", run, row)
                     score = (sample.scores or {}).get(scorer)
                     if score is not None:
-                        write(index, GRADED, run, row | grading(score))
+                        write(
+                            index, GRADED, run, row | grading(score, f"{log}: task {sample.id}")
+                        )
                 advance(1)
     return written
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from inspect_ai.log import EvalSample
-from inspect_ai.scorer import CORRECT, NOANSWER, Score
+from inspect_ai.scorer import Score
 from pydantic import BaseModel
 
 from inspect_clbench.benchmarks import CLBENCH, Benchmark, benchmark_of
@@ -14,6 +14,7 @@ from inspect_clbench.data.sources import DEMO, read_file_rows, read_rows
 from inspect_clbench.judge.asking import Judgement
 from inspect_clbench.judge.reply import Failure
 from inspect_clbench.judge.verdict import Verdict
+from inspect_clbench.logs.answers import outcome_of
 from inspect_clbench.scoring.scores import Case, empty_answer_score, judged_score
 
 INFERENCE_KEYS = ("idx", "messages", "model_output", "rubrics", "metadata")
@@ -75,10 +76,11 @@ def metadata_of(told: Mapping[str, Any], benchmark: Benchmark) -> dict[str, Any]
     }
 
 
-def grading(score: Score) -> dict[str, Any]:
-    """What the original judging script adds to the row."""
+def grading(score: Score, where: str = "a row") -> dict[str, Any]:
+    """What the original judging script adds to the row; `where` is for the error."""
     told = score.metadata or {}
-    solved = score.value == CORRECT
+    outcome = outcome_of(score.value, where)
+    solved = outcome == "solved"
     failure = {}
     if score.reason == "no_response":
         rationale = "The model gave no answer; the judge was not asked."
@@ -86,7 +88,7 @@ def grading(score: Score) -> dict[str, Any]:
     elif score.reason == "grader_failed":
         error = str(told.get("judge_error", ""))
         rationale, status = f"No verdict, the judge failed: {error}", []
-        failure = {JUDGE_FAILURE: {"error": error, "unscored": score.value == NOANSWER}}
+        failure = {JUDGE_FAILURE: {"error": error, "unscored": outcome == "unscored"}}
     elif votes := told.get("votes"):  # the rationale of one who voted as the majority did
         texts = told.get("rationales", [])
         agreeing = (t for v, t in zip(votes, texts, strict=False) if v["solved"] is solved)

@@ -4,15 +4,15 @@ All of the analysis works on these records. What a log's metadata holds is check
 where it comes in, so that a damaged value cannot surprise the arithmetic.
 """
 
-import math
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 from inspect_ai.log import EvalSample
-from inspect_ai.scorer import CORRECT, NOANSWER, Score
+from inspect_ai.scorer import CORRECT, INCORRECT, NOANSWER, Score
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from inspect_clbench.benchmarks import RUBRIC_JUDGE, VERDICT_SCORERS
 from inspect_clbench.errors import ClbenchError
@@ -21,7 +21,7 @@ from inspect_clbench.logs.summaries import ScoreSummary, Summary, read_log_summa
 from inspect_clbench.metrics.error_types import Labelled, State, labelled, within_draw
 from inspect_clbench.metrics.solving import weight_in
 from inspect_clbench.progress import progress
-from inspect_clbench.text import counted
+from inspect_clbench.text import counted, shortened
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -148,10 +148,10 @@ def read_labels(
             ]
         )
         for summary, score, label in zip(summaries, scores, labels, strict=True):
-            answer = answer_of(log, summary, name, score)
             outcome = _OUTCOMES.get(label.state, "failed")
+            answer = answer_of(log, summary, name, score, outcome=outcome)
             # The reason is that of the labelling, which is no verdict.
-            answers.append(replace(answer, outcome=outcome, reason="", label=label))
+            answers.append(replace(answer, reason="", label=label))
     return answers
 
 
@@ -248,58 +248,114 @@ def _is_of(name: str, scorers: Sequence[str]) -> bool:
 
 
 def answer_of(
-    log: Log, sample: Summary | EvalSample, scorer: str, score: ScoreSummary | Score | None
+    log: Log,
+    sample: Summary | EvalSample,
+    scorer: str,
+    score: ScoreSummary | Score | None,
+    *,
+    outcome: Outcome | None = None,
 ) -> Answer:
-    """What one score of a sample says."""
-    of_sample = sample.metadata
-    of_score = (score.metadata if score else None) or {}
-    votes = of_score.get("votes")
-    met = of_score.get("rubrics_met")
+    """What one score of a sample says; the outcome is read from its value if not given."""
+    where = f"{log}: task {sample.id}, epoch {sample.epoch}"
+    of_sample = told(_OfSample, sample.metadata, f"{where}, metadata")
+    of_score = told(_OfScore, (score.metadata if score else None) or {}, f"{where}, {scorer}")
+    votes = of_score.votes
     return Answer(
         log=log,
         task_id=str(sample.id),
         epoch=sample.epoch,
         run=sample.epoch,
         uuid=sample.uuid or "",
-        context_id=_text(of_sample, "context_id") or str(sample.id),
-        category=_text(of_sample, "context_category"),
-        sub_category=_text(of_sample, "sub_category"),
-        turns=_number(of_sample, "turns", 1),
-        prompt_chars=_number(of_sample, "prompt_chars"),
-        fingerprint=_text(of_sample, "fingerprint"),
+        context_id=of_sample.context_id or str(sample.id),
+        category=of_sample.context_category,
+        sub_category=of_sample.sub_category,
+        turns=of_sample.turns,
+        prompt_chars=of_sample.prompt_chars,
+        fingerprint=of_sample.fingerprint,
         scorer=scorer,
-        outcome=_outcome(score),
+        outcome=outcome
+        or (outcome_of(score.value, f"{where}, {scorer}") if score else "errored"),
         reason=(score.reason or "") if score else "",
-        judge=_text(of_score, "judge"),
-        judge_prompt=_text(of_score, "judge_prompt"),
-        judge_prompt_sha256=_text(of_score, "judge_prompt_sha256"),
-        judge_effort=_text(of_score, "judge_effort"),
-        rubrics_met=met if isinstance(met, int) else None,
-        rubrics_total=_number(of_score, "rubrics_total"),
-        status=_text(of_score, "status"),
-        inconsistent=bool(of_score.get("inconsistent")),
-        votes=tuple(vote for vote in votes if isinstance(vote, dict))
-        if isinstance(votes, list)
-        else (),
+        judge=of_score.judge,
+        judge_prompt=of_score.judge_prompt,
+        judge_prompt_sha256=of_score.judge_prompt_sha256,
+        judge_effort=of_score.judge_effort,
+        rubrics_met=of_score.rubrics_met,
+        rubrics_total=of_score.rubrics_total,
+        status=of_score.status,
+        inconsistent=of_score.inconsistent,
+        votes=tuple(votes) if isinstance(votes, list) else (),
         votes_cut=isinstance(votes, str),
         # Logs of a draw that do not say the weights say how they were drawn.
-        weight=weight_in(of_sample, log.weights.get(_text(of_sample, "context_category"), 1.0)),
+        weight=weight_in(sample.metadata, log.weights.get(of_sample.context_category, 1.0)),
     )
 
 
-def _text(metadata: dict[str, Any], key: str) -> str:
-    value = metadata.get(key)
-    return "" if value is None else str(value)
+_Text = Annotated[str, BeforeValidator(lambda value: "" if value is None else value)]
+_Count = Annotated[int, Field(ge=0, le=10**12)]
 
 
-def _number(metadata: dict[str, Any], key: str, default: int = 0) -> int:
-    value = metadata.get(key, default)
-    return int(value) if isinstance(value, int | float) and math.isfinite(value) else default
+class _OfSample(BaseModel):
+    """What is read of a sample's metadata."""
+
+    model_config = ConfigDict(coerce_numbers_to_str=True)
+
+    context_id: _Text = ""
+    context_category: _Text = ""
+    sub_category: _Text = ""
+    turns: _Count = 1
+    prompt_chars: _Count = 0
+    fingerprint: _Text = ""
 
 
-def _outcome(score: ScoreSummary | Score | None) -> Outcome:
-    if score is None:
-        return "errored"
-    if score.value == NOANSWER:
-        return "unscored"
-    return "solved" if score.value == CORRECT else "failed"
+class _OfScore(BaseModel):
+    """What is read of a score's metadata."""
+
+    model_config = ConfigDict(coerce_numbers_to_str=True)
+
+    judge: _Text = ""
+    judge_prompt: _Text = ""
+    judge_prompt_sha256: _Text = ""
+    judge_effort: _Text = ""
+    rubrics_met: _Count | None = None
+    rubrics_total: _Count = 0
+    status: _Text = ""
+    inconsistent: bool = False
+    votes: list[dict[str, Any]] | str | None = None
+
+
+_M = TypeVar("_M", bound=BaseModel)
+
+
+def told(kind: type[_M], metadata: Any, where: str) -> _M:
+    """What a log's metadata say; an error that names the place if they are of other types."""
+    try:
+        return kind.model_validate(metadata)
+    except ValidationError as ex:
+        error = ex.errors(include_url=False)[0]
+        place = ".".join(map(str, error["loc"][:1]))
+        found = shortened(repr(error["input"]), 60)
+        raise ClbenchError(
+            f"{where}: {place} is {found} ({error['msg']}). The log is damaged, or other "
+            "software wrote it."
+        ) from None
+
+
+def outcome_of(value: Any, where: str) -> Outcome:
+    """What the value of a verdict's score means, those of other writers included."""
+    # A float and a bool equal their number, and nothing else does.
+    known = value if isinstance(value, str | int | float) else None
+    found = _VALUES.get(known)
+    if found is None:
+        raise ClbenchError(
+            f"{where}: the score is {shortened(repr(value), 60)}, which is no verdict. A score "
+            "is C, I or N, or 1 or 0. Have the answers judged again, or correct the score."
+        )
+    return found
+
+
+_VALUES: dict[Any, Outcome] = {
+    CORRECT: "solved", "CORRECT": "solved", 1: "solved",
+    INCORRECT: "failed", "INCORRECT": "failed", 0: "failed",
+    NOANSWER: "unscored", "NOANSWER": "unscored",
+}  # fmt: skip

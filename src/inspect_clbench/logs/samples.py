@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from inspect_ai.log import (
     EvalSample,
@@ -10,9 +11,10 @@ from inspect_ai.log import (
     read_eval_log_sample_summaries,
     read_eval_log_samples_by_id,
 )
+from pydantic import BaseModel
 
 from inspect_clbench.errors import ClbenchError
-from inspect_clbench.logs.answers import Answer, read_summaries
+from inspect_clbench.logs.answers import Answer, read_summaries, score_names, told
 from inspect_clbench.logs.files import Log, in_short
 
 _BULKY = frozenset({"events", "store", "attachments", "messages"})
@@ -54,7 +56,8 @@ def read_usages(log: Log) -> Iterator[Usage]:
 def read_samples(log: Log) -> Iterator[EvalSample]:
     """All samples of a log by task and epoch, a few of them in memory at a time."""
     if log.location.endswith(".json"):  # one text, which can only be read as a whole
-        yield from read_eval_log(log.location).samples or []
+        for sample in read_eval_log(log.location).samples or []:
+            yield _checked(log, sample)
         return
     order = {id: n for n, id in enumerate(log.header.eval.dataset.sample_ids or [])}
     keys = sorted(_keys(log), key=lambda key: (order.get(key[0], len(order)), key[1]))
@@ -82,7 +85,7 @@ def read_task_samples(
 def read_sample(answer: Answer) -> EvalSample:
     """The sample that an answer was read from, without its events."""
     try:
-        return read_eval_log_sample(
+        sample = read_eval_log_sample(
             answer.log.location,
             id=answer.task_id,
             epoch=answer.epoch,
@@ -97,6 +100,7 @@ def read_sample(answer: Answer) -> EvalSample:
         raise ClbenchError(
             f"{answer.log}: task {answer.task_id} cannot be read ({in_short(ex)})."
         ) from None
+    return _checked(answer.log, sample)
 
 
 def _keys(log: Log) -> list[_Key]:
@@ -108,6 +112,40 @@ def _read(log: Log, keys: Sequence[_Key], without: set[str]) -> Iterator[EvalSam
     for start in range(0, len(keys), _AT_A_TIME):
         some = keys[start : start + _AT_A_TIME]
         try:
-            yield from read_eval_log_samples_by_id(log.location, some, exclude_fields=without)
+            found = list(
+                read_eval_log_samples_by_id(log.location, some, exclude_fields=without)
+            )
         except Exception as ex:
             raise ClbenchError(f"{log}: its samples cannot be read ({in_short(ex)}).") from None
+        for sample in found:
+            yield _checked(log, sample)
+
+
+class _Rubrics(BaseModel):
+    """What is read of a whole sample's metadata, beside what its summary has too."""
+
+    rubrics: list[str]
+
+
+class _Vote(BaseModel):
+    solved: bool | None
+
+
+class _Texts(BaseModel):
+    """What is read of the metadata of a verdict's score, beside what its summary has too."""
+
+    rationales: list[str] = []
+    requirement_status: list[Any] = []
+    votes: list[_Vote] = []
+    rubrics_total: int = 0
+    status: str = ""
+
+
+def _checked(log: Log, sample: EvalSample) -> EvalSample:
+    """The same sample; an error if what is read of it is of other types."""
+    where = f"{log}: task {sample.id}, epoch {sample.epoch}"
+    told(_Rubrics, sample.metadata, f"{where}, metadata")
+    for name in score_names(log, [sample]):
+        if score := (sample.scores or {}).get(name):
+            told(_Texts, score.metadata or {}, f"{where}, {name}")
+    return sample
