@@ -17,7 +17,7 @@ import numpy as np
 from scipy.stats import t as student
 
 from benchmarks.coverage import SEED, structure
-from inspect_clbench.analysis.plan import POWER, Spread, detectable
+from inspect_clbench.analysis.power import POWER, Spread, detectable
 
 RATE = 0.3
 CONTEXT, TASK = (

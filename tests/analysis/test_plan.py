@@ -8,7 +8,8 @@ import pytest
 from inspect_ai.model import ModelCost
 
 from inspect_clbench.analysis import plan
-from inspect_clbench.analysis.plan import Spread, cached_share, detectable
+from inspect_clbench.analysis.plan import cached_share
+from inspect_clbench.analysis.power import Spread, detectable
 from inspect_clbench.errors import ClbenchError
 from inspect_clbench.output import render
 from tests.support.builders import row, write_rows

@@ -2,14 +2,7 @@
 
 Input tokens are counted on the rows that would be run. How long answers and verdicts will
 be nobody knows before: that comes from logs of a pilot run, or from stated assumptions, and is
-a range. The smallest difference that two such runs can be expected to show (80 % power, 5 %
-two-sided) is (t_0.975 + t_0.8) * s with C - 1 degrees of freedom for C contexts, where
-
-    s^2 = 2 (1 - r) (v_context / C' + v_task / T) + 2 v_run / (T K)
-
-for T tasks in K epochs; C' = T^2 / sum of squared context sizes, v are the variances of one
-answer between contexts, between tasks of a context and between runs of a task, and r is the
-share of the first two that two models have in common.
+a range.
 """
 
 import hashlib
@@ -25,20 +18,18 @@ from inspect_ai.model import ModelCost, ModelUsage, compute_model_cost
 
 from inspect_clbench.analysis.costs import UNDER_TEST, Prices, read_prices
 from inspect_clbench.analysis.frames import Result
-from inspect_clbench.analysis.noise import variance_components
-from inspect_clbench.analysis.statistics import FEW_CONTEXTS, LEVEL, statistics_library
+from inspect_clbench.analysis.power import Design, Spread, cheapest, designs, spread_of
+from inspect_clbench.analysis.statistics import LEVEL, statistics_library
 from inspect_clbench.benchmarks import CLBENCH, CLBENCH_LIFE, DEFAULT_JUDGE, GRADER
 from inspect_clbench.data.dataset import draw_samples, load_samples
 from inspect_clbench.data.selection import cache_order
 from inspect_clbench.errors import ClbenchError
 from inspect_clbench.judge.prompt import load_judge_prompt
-from inspect_clbench.logs.answers import Answer
 from inspect_clbench.logs.files import Paths, check_one_dataset, find_logs
 from inspect_clbench.logs.samples import read_usages
 from inspect_clbench.logs.series import load_series, trials_of
 from inspect_clbench.metrics.solving import mean_rate, run_rates
 
-POWER = 0.8
 BATCH_PRICE = 0.5
 """Of the usual price: what providers ask for requests in batches."""
 
@@ -47,7 +38,6 @@ _LEAST_CACHED = 1024
 _CHARS_PER_TOKEN = 4
 _GRID_CONTEXTS = (25, 50, 100, 200)
 _GRID_EPOCHS = (1, 2, 3, 5)
-_MOST_EPOCHS = 5
 _LEAST_RATE = 0.01
 _CPU_SECONDS = 0.06  # of one core, for each sample: benchmarks/results/overhead.txt
 
@@ -78,25 +68,6 @@ class Lengths:
 
 
 @dataclass(frozen=True)
-class Spread:
-    """The variance of one answer, by where it comes from."""
-
-    context: float
-    task: float
-    run: float
-    shared: float = 0.5
-    """The share of the first two that two models have in common."""
-
-    from_pilot: bool = False
-
-    @classmethod
-    def usual(cls, rate: float) -> "Spread":
-        """Shares of rate (1 - rate) such that full runs spread as published ones do."""
-        whole = rate * (1 - rate)
-        return cls(0.30 * whole, 0.15 * whole, 0.55 * whole)
-
-
-@dataclass(frozen=True)
 class RoleUse:
     """What one role will use in the whole run."""
 
@@ -113,17 +84,6 @@ class RoleUse:
     output_tokens: Span
     usd: Span | None = None
     """None where no price is known."""
-
-
-@dataclass(frozen=True)
-class Design:
-    """So many contexts and epochs: what they cost, and the difference that they can show."""
-
-    contexts: int
-    tasks: int
-    epochs: int
-    detectable: float
-    usd: float | None
 
 
 @dataclass(frozen=True)
@@ -238,7 +198,7 @@ def plan(
     sizes = list(Counter(_context(sample) for sample in everything).values())
     per_sample = _usd_per_sample(priced, requests)
     numbers = [n for n in _GRID_CONTEXTS if n < len(sizes)] + [len(sizes)]
-    designs = tuple(_designs(sizes, spread, per_sample, numbers, _GRID_EPOCHS))
+    grid = tuple(designs(sizes, spread, per_sample, numbers, _GRID_EPOCHS))
     return Plan(
         dataset=everything.name or dataset,
         tasks=len(samples),
@@ -254,8 +214,8 @@ def plan(
         connections=connections,
         latency=latency,
         cpu_hours=requests * _CPU_SECONDS / 3600,
-        designs=designs,
-        cheapest=_cheapest(sizes, spread, per_sample, detect) if detect else None,
+        designs=grid,
+        cheapest=cheapest(sizes, spread, per_sample, detect) if detect else None,
         detect=detect,
         batch=batch,
     )
@@ -295,30 +255,6 @@ def cached_share(
     return read / whole if whole else math.nan
 
 
-def detectable(
-    sizes: Iterable[int], spread: Spread, epochs: int, contexts: int | None = None
-) -> float:
-    """The smallest difference between two models that a comparison can be expected to show.
-
-    Args:
-        sizes: The tasks of each context there is.
-        spread: The variances of one answer.
-        epochs: The runs of each model.
-        contexts: How many of the contexts are drawn; all if not given.
-    """
-    all_sizes = list(sizes)
-    drawn = contexts or len(all_sizes)
-    if drawn < 2:
-        return math.nan
-    tasks = sum(all_sizes) * drawn / len(all_sizes)
-    effective = sum(all_sizes) ** 2 / sum(n * n for n in all_sizes) * drawn / len(all_sizes)
-    apart = 2 * (1 - spread.shared) * (spread.context / effective + spread.task / tasks)
-    error = math.sqrt(apart + 2 * spread.run / (tasks * epochs))
-    t = statistics_library("scipy.stats").t
-    reach = t.isf((1 - LEVEL) / 2, drawn - 1) + t.isf(1 - POWER, drawn - 1)
-    return float(reach * error)
-
-
 def _from_pilot(pilot: Paths | None, rate: float) -> tuple[Lengths, Spread, float]:
     """Lengths, variances and rate from logs, or the stated assumptions where there are none."""
     if pilot is None:
@@ -339,23 +275,7 @@ def _from_pilot(pilot: Paths | None, rate: float) -> tuple[Lengths, Spread, floa
     if scored:
         rate = mean_rate(run_rates(trials_of(scored)))
         rate = min(max(rate, _LEAST_RATE), 1 - _LEAST_RATE)
-    return lengths, _spread(scored) or Spread.usual(rate), rate
-
-
-def _spread(answers: Sequence[Answer]) -> Spread | None:
-    """The variances of a pilot; none where it is too small, or too much alike, to tell them."""
-    contexts: defaultdict[str, defaultdict[tuple[str, str], list[list[bool]]]]
-    contexts = defaultdict(lambda: defaultdict(list))
-    for answer in answers:
-        key = (answer.log.model, answer.task_id)
-        contexts[f"{answer.log.model} {answer.context_id}"][key].append([answer.solved])
-    if len(contexts) < FEW_CONTEXTS:
-        return None
-    found = variance_components([list(tasks.values()) for tasks in contexts.values()])
-    context, task, run = found["context"], found["task"], found["run"]
-    if context is None or task is None or run is None or not context + task + run:
-        return None
-    return Spread(context, task, run, from_pilot=True)
+    return lengths, spread_of(scored) or Spread.usual(rate), rate
 
 
 def _measured(pairs: Iterable[tuple[str, float]]) -> Span:
@@ -478,37 +398,6 @@ def _priced(use: RoleUse, price: ModelCost | None, batch: bool) -> RoleUse:
 def _usd_per_sample(roles: Sequence[RoleUse], samples: int) -> float | None:
     known = [use.usd.mid for use in roles if use.usd]
     return math.fsum(known) / samples if len(known) == len(roles) else None
-
-
-def _designs(
-    sizes: Sequence[int], spread: Spread, per_sample: float | None,
-    contexts: Iterable[int], epochs: Sequence[int],
-) -> Iterator[Design]:  # fmt: skip
-    for number in contexts:
-        tasks = round(sum(sizes) * number / len(sizes))
-        for runs in epochs:
-            yield Design(
-                contexts=number,
-                tasks=tasks,
-                epochs=runs,
-                detectable=detectable(sizes, spread, runs, number),
-                usd=None if per_sample is None else per_sample * tasks * runs,
-            )
-
-
-def _cheapest(
-    sizes: Sequence[int], spread: Spread, per_sample: float | None, detect: float
-) -> Design | None:
-    """The design with the fewest samples, and so the least money, that shows a difference."""
-    if not 0 < detect < 1:
-        raise ClbenchError(f"detect={detect}: give a difference between 0 and 1, such as 0.03.")
-    numbers = range(4, len(sizes) + 1)
-    found = [
-        design
-        for design in _designs(sizes, spread, per_sample, numbers, range(1, _MOST_EPOCHS + 1))
-        if design.detectable <= detect
-    ]
-    return min(found, key=lambda one: (one.tasks * one.epochs, one.contexts), default=None)
 
 
 def _context(sample: Sample) -> str:

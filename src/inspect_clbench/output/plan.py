@@ -4,7 +4,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from itertools import groupby
 
-from inspect_clbench.analysis.plan import Design, Plan, Span
+from inspect_clbench.analysis.plan import Plan, Span
+from inspect_clbench.analysis.power import Design
 from inspect_clbench.output.tables import Cell, Note, Table, table
 from inspect_clbench.text import counted
 
