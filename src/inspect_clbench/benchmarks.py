@@ -44,6 +44,7 @@ class Benchmark:
     revision: str  # the hub's commit; abbreviated where no more of it is known
     sha256: str  # of the file of rows at that revision
     tasks: int
+    category_tasks: dict[str, int]
     groups: dict[str, tuple[str, ...]]  # categories, sub-categories; in the paper's order
     leaderboard_keys: dict[str, str]  # of categories in the leaderboard object
     judge_effort: str  # the reasoning effort at which its authors run the default judge
@@ -65,6 +66,12 @@ CLBENCH = Benchmark(
     revision="b28a5832a09b0d96c0cf4c22e90d7c60ede25b80",
     sha256="d5fc88d4b2eea75c61dd40862021b6ae2fba26bd21b58e8c5e18377a763943be",
     tasks=1899,
+    category_tasks={
+        "Domain Knowledge Reasoning": 663,
+        "Rule System Application": 566,
+        "Procedural Task Execution": 471,
+        "Empirical Discovery & Simulation": 199,
+    },
     groups={
         "Domain Knowledge Reasoning": (
             "Finance",
@@ -109,6 +116,11 @@ CLBENCH_LIFE = Benchmark(
     revision="cd2589f",
     sha256="4a10701a74bc9e53a84136e1ab0c5aa06989bbaf04a03ca6db6f6b3f17eaac34",
     tasks=405,
+    category_tasks={
+        "Communication & Social Interactions": 135,
+        "Fragmented Information & Revisions": 135,
+        "Behavioral Records & Activity Trails": 135,
+    },
     groups={
         "Communication & Social Interactions": (
             "Group Conversations & Meeting Transcripts",

@@ -135,5 +135,5 @@ def test_without_the_libraries_the_message_is_the_install_command(
         monkeypatch.setitem(sys.modules, name, None)
     for name in libraries:
         monkeypatch.setitem(sys.modules, name, None)
-    with pytest.raises(ClbenchError, match=r"pip install 'inspect-clbench\[report\]'"):
+    with pytest.raises(ClbenchError, match=r"pip install '\.\[report\]'"):
         difference_of(FIVE)

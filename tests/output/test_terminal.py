@@ -51,6 +51,7 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> list[Table]:
         report([a, b], by=["sub_category", "length"], thresholds=True, ci=True),
         compare(a, b),
         compare(a, b, mock),
+        compare(a, "published:GPT 5.1 (High)"),
         agreement(panel),
         costs([a, panel]),
         near_misses(a, 0),

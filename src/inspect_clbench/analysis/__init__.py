@@ -3,6 +3,7 @@
 `inspect_clbench.output` makes tables, pictures and pages of the results.
 """
 
+from inspect_clbench.analysis.against import AgainstPublished
 from inspect_clbench.analysis.agreement import Agreement, agreement
 from inspect_clbench.analysis.compare import Comparison, Ranking, compare
 from inspect_clbench.analysis.costs import Costs, costs
@@ -23,6 +24,7 @@ from inspect_clbench.logs.files import Log, find_logs
 from inspect_clbench.logs.series import Series, load_series
 
 __all__ = [
+    "AgainstPublished",
     "Agreement",
     "Answer",
     "Comparison",

@@ -7,6 +7,12 @@ from dataclasses import asdict, dataclass
 from itertools import combinations
 from typing import Any
 
+from inspect_clbench.analysis.against import (
+    OVERALL,
+    PREFIX,
+    AgainstPublished,
+    against_published,
+)
 from inspect_clbench.analysis.frames import Result
 from inspect_clbench.analysis.paired import (
     Difference,
@@ -26,7 +32,6 @@ from inspect_clbench.logs.series import Series, load_series, series_names
 from inspect_clbench.text import some
 
 SEED = 20260203
-OVERALL = "Overall"
 
 
 @dataclass(frozen=True)
@@ -148,15 +153,16 @@ def compare(
     dataset: str | None = None,
     judge: str | None = None,
     seed: int = SEED,
-) -> Comparison | Ranking:
+) -> Comparison | Ranking | AgainstPublished:
     """Compare models over the tasks, and where they can be paired the runs, of all.
 
     Two paths that hold one model each are A and B, even if it is the same model. Otherwise
     all runs of a model, from whatever path, count together. Two models give a
-    `Comparison`, more a `Ranking`.
+    `Comparison`, more a `Ranking`, and one beside a published row an `AgainstPublished`.
 
     Args:
-        logs: Logs, folders of logs or URLs.
+        logs: Logs, folders of logs or URLs; or those of one model and a row of the
+            benchmark's paper or leaderboard, as `published:GPT 5.1 (High)`.
         model: Which models in them to compare, as `find_logs` takes it; all by default.
         dataset: Which dataset's logs to take, as `find_logs` takes it.
         judge: Whose scores to take where logs were scored by several judges.
@@ -165,12 +171,24 @@ def compare(
     if seed < 0:
         raise ClbenchError(f"seed={seed}: give a number of at least 0.")
     statistics_library("statsmodels.regression.linear_model")
-    chosen = _chosen(logs, [model] if isinstance(model, str) else model, dataset, judge)
-    if len(chosen) < 2:
+    rows = [log for log in logs if isinstance(log, str) and log.startswith(PREFIX)]
+    places = [log for log in logs if log not in rows]
+    chosen = _chosen(places, [model] if isinstance(model, str) else model, dataset, judge)
+    if len(rows) + len(chosen) < 2:
         raise ClbenchError(
             f"{some([str(log) for log in logs])}: one model only ({chosen[0].model}). Add a "
-            "log of another one, or name two logs of this one to compare them."
+            "log of another one, name two logs of this one to compare them, or add a "
+            f'published row: "{PREFIX}NAME".'
         )
+    if rows:
+        if len(rows) + len(chosen) > 2:
+            raise ClbenchError(
+                "A published row is compared with one model. Choose one with --model: "
+                f"{'; '.join(series_names(chosen))}."
+                if len(rows) == 1
+                else f"Name one published row, not {len(rows)}."
+            )
+        return against_published(chosen[0], rows[0].removeprefix(PREFIX))
     check_one_dataset([log for one in chosen for log in one.logs])
     check_same_rows(answer for one in chosen for answer in one.answers)
     if len(chosen) == 2:

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import combinations
 from typing import Any
 
@@ -122,7 +123,9 @@ def difference_of(tasks: Sequence[PairedTask], a: int = 0, b: int = 1) -> Differ
     )
 
 
-def all_pairs(tasks: Sequence[PairedTask], seed: int) -> list[Difference]:
+def all_pairs(
+    tasks: Sequence[PairedTask], seed: int, draws: int = RESAMPLES
+) -> list[Difference]:
     """The difference of each pair of models, with intervals that hold together for all.
 
     Each interval is the difference ± c standard errors. c is the 95 % quantile of the
@@ -133,6 +136,7 @@ def all_pairs(tasks: Sequence[PairedTask], seed: int) -> list[Difference]:
     Args:
         tasks: At least one paired task.
         seed: The same seed gives the same intervals.
+        draws: How often contexts are drawn anew.
     """
     import numpy as np
 
@@ -148,18 +152,18 @@ def all_pairs(tasks: Sequence[PairedTask], seed: int) -> list[Difference]:
     rates = np.array([task.rates for task in tasks], dtype=float)
     differences = [rates[:, a] - rates[:, b] for a, b in (pairs[i] for i in measured)]
     _, codes, weights = _contexts(tasks)
-    largest = _largest_t(np.column_stack(differences), codes, weights, seed)
-    critical = largest[math.ceil(LEVEL * (RESAMPLES + 1)) - 1]
+    largest = _largest_t(np.column_stack(differences), codes, weights, seed, draws)
+    critical = largest[math.ceil(LEVEL * (draws + 1)) - 1]
     for index in measured:
         one = found[index]
         stderr = one.stderr or math.nan
         t = abs(one.difference) / stderr - _ROUNDING  # draws that tie with it reach it
-        reached = RESAMPLES - np.searchsorted(largest, t)
+        reached = draws - np.searchsorted(largest, t)
         found[index] = replace(
             one,
             low=max(-1.0, one.difference - float(critical) * stderr),
             high=min(1.0, one.difference + float(critical) * stderr),
-            p=float((1 + reached) / (RESAMPLES + 1)),
+            p=float((1 + reached) / (draws + 1)),
             detectable=None,
         )
     return found
@@ -237,7 +241,7 @@ def _contexts(tasks: Sequence[PairedTask]) -> tuple[Any, Any, Any]:
     return names, codes, np.array([task.weight for task in tasks])
 
 
-def _largest_t(differences: Any, codes: Any, weights: Any, seed: int) -> Any:
+def _largest_t(differences: Any, codes: Any, weights: Any, seed: int, draws: int) -> Any:
     """The largest |t| of all columns in each draw of contexts, in ascending order."""
     import numpy as np
 
@@ -251,8 +255,8 @@ def _largest_t(differences: Any, codes: Any, weights: Any, seed: int) -> Any:
     whole = np.sqrt((sums**2).sum(axis=0) * count / (count - 1)) / sizes.sum()
     parts = np.column_stack([sizes, sizes**2, sums, sums**2, sums * sizes[:, None]])
     largest = []
-    for start in range(0, RESAMPLES, _BATCH):
-        size = min(_BATCH, RESAMPLES - start)
+    for start in range(0, draws, _BATCH):
+        size = min(_BATCH, draws - start)
         drawn = random.multinomial(count, np.full(count, 1 / count), size)
         total, squared, *moments = np.split(
             drawn @ parts, np.cumsum([1, 1, *[sums.shape[1]] * 2]), axis=1
@@ -278,10 +282,15 @@ def _fit(differences: Any, codes: Any, weights: Any) -> Any:
 
 def _detectable(stderr: float, contexts: int) -> float | None:
     """What a t test over so many contexts with this standard error would have shown."""
-    power = statistics_library("statsmodels.stats.power")
-    effect = power.TTestPower().solve_power(nobs=contexts, alpha=1 - LEVEL, power=POWER)
-    smallest = float(effect) * stderr * math.sqrt(contexts)
+    smallest = _smallest_effect(contexts) * stderr * math.sqrt(contexts)
     return smallest if smallest <= 1 else None
+
+
+@cache
+def _smallest_effect(contexts: int) -> float:
+    power = statistics_library("statsmodels.stats.power")
+    found = power.TTestPower().solve_power(nobs=contexts, alpha=1 - LEVEL, power=POWER)
+    return float(found)
 
 
 def _sign_test(sums: Any) -> float:

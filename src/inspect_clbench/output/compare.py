@@ -5,11 +5,12 @@ from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
-from inspect_clbench.analysis.compare import OVERALL, Comparison, Paired, RankedGroup, Ranking
+from inspect_clbench.analysis.against import OVERALL, AgainstPublished
+from inspect_clbench.analysis.compare import Comparison, Paired, RankedGroup, Ranking
 from inspect_clbench.analysis.paired import RESAMPLES, Difference
 from inspect_clbench.errors import ClbenchError
 from inspect_clbench.logs.series import Series
-from inspect_clbench.output.notes import few_contexts_notes, regrade_command
+from inspect_clbench.output.notes import few_contexts_notes, regrade_command, source_notes
 from inspect_clbench.output.tables import NOTHING, Cell, Note, Table, table
 from inspect_clbench.text import counted, some
 
@@ -20,8 +21,10 @@ _IN_PERCENT = (
 )
 
 
-def sentence(comparison: Comparison | Ranking) -> str:
+def sentence(comparison: Comparison | Ranking | AgainstPublished) -> str:
     """Whether the data can tell the models apart, and what two could have shown."""
+    if isinstance(comparison, AgainstPublished):
+        return _against_sentence(comparison)
     if isinstance(comparison, Ranking):
         return _ranking_sentence(comparison)
     a, b = comparison.names
@@ -166,6 +169,61 @@ def _ranking_notes(ranking: Ranking) -> Iterator[Note | str]:
     yield f"Won and lost count tasks that one model solved more often. {_IN_PERCENT}"
 
 
+def against_tables(against: AgainstPublished, list_tasks: bool = False) -> list[Table]:
+    """One's own rates beside published ones.
+
+    Args:
+        against: What `compare` returned.
+        list_tasks: Refused: no rates of single tasks are published.
+    """
+    if list_tasks:
+        raise ClbenchError("No rates of single tasks are published: leave --tasks out.")
+    rows = (
+        {
+            "Tasks of": one.group,
+            "Own": _points(one.rate),
+            "SE": _points(one.stderr),
+            "Published †": _points(one.published_rate),
+            "SE †": _points(one.published_stderr),
+            "Difference": _points(one.difference),
+            **_interval(one.low, one.high),
+            "p": _p(one.p),
+            "Tasks": one.tasks,
+            "Contexts": one.contexts,
+        }
+        for one in against.groups
+    )
+    title = f"{against.series.dataset_name}. {sentence(against)}"
+    return [table(title, rows, _against_notes(against), counts=2)]
+
+
+def _against_sentence(against: AgainstPublished) -> str:
+    own, name, overall = against.series.model, against.model, against.groups[0]
+    can = "can" if overall.told_apart else "cannot"
+    more = "more" if overall.difference >= 0 else "less"
+    size = points(abs(overall.difference))
+    grounds = f"it solves {size} points {more}"
+    if overall.low is not None and overall.high is not None and overall.p is not None:
+        interval = f"95 % interval {points(overall.low)} to {points(overall.high)}"
+        grounds += f" ({interval}, p {_p_text(overall.p, '= ')}, unpaired)"
+    return f"These data {can} tell {own} from the published {name}: {grounds}."
+
+
+def _against_notes(against: AgainstPublished) -> Iterator[Note | str]:
+    series = against.series
+    yield f"Own: {describe(series)}."
+    yield from source_notes([series], [against.source])
+    yield from _shortcomings("Own", series)
+    yield from few_contexts_notes({one.group: one.contexts for one in against.groups})
+    yield (
+        "SE: standard error for tasks of the kind, own ones clustered on contexts. That of a "
+        "published rate is estimated: the error of so many independent tasks times the design "
+        "effect of the own runs, no less than the published std over runs / √runs. Unpaired, "
+        "because single tasks are not published; as both are of nearly the same tasks, the "
+        f"intervals are rather too wide. Not corrected for the number of rows. {_IN_PERCENT}"
+    )
+
+
 def _rates_table(comparison: Comparison) -> Table:
     rows = [_difference_row(OVERALL, comparison.overall, None)]
     rows += [_difference_row(c.category, c.difference, c.p_holm) for c in comparison.categories]
@@ -283,12 +341,16 @@ def _about_sides(paired: Paired) -> Iterator[Note | str]:
     if len({(one.draw.seed, *one.draw.drawn.values()) for one in series if one.draw}) > 1:
         yield Note("warning", "The draws differ: only the tasks that are in all are compared.")
     for side, one in sides:
-        if one.judge_failures:
-            failed = counted(one.judge_failures, "row")
-            text = f"{side}: {failed} without a verdict because the judge failed. Ask again "
-            yield Note("warning", text + f"for them: {regrade_command(one)}")
-        for gap in one.gaps:
-            yield Note("incomplete", f"{side}: incomplete, {gap}.")
+        yield from _shortcomings(side, one)
+
+
+def _shortcomings(side: str, series: Series) -> Iterator[Note]:
+    if series.judge_failures:
+        failed = counted(series.judge_failures, "row")
+        text = f"{side}: {failed} without a verdict because the judge failed. Ask again "
+        yield Note("warning", text + f"for them: {regrade_command(series)}")
+    for gap in series.gaps:
+        yield Note("incomplete", f"{side}: incomplete, {gap}.")
 
 
 def _pairing_note(paired: Paired) -> str:

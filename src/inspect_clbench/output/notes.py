@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from inspect_clbench.analysis.noise import NoiseRow, NoiseTable
-from inspect_clbench.analysis.published import Difference
+from inspect_clbench.analysis.published import Difference, Published
 from inspect_clbench.analysis.report import RateTable, with_known_rubrics
 from inspect_clbench.analysis.statistics import FEW_CONTEXTS
 from inspect_clbench.errors import ClbenchError
@@ -150,14 +150,17 @@ def rate_notes(
 ) -> list[Note | str]:
     """The notes below a table of rates."""
     own = _remarks(numbers) if remarks is None else remarks
-    return [*series_notes(numbers.series), *own, *_source_notes(numbers)]
+    sources = source_notes(numbers.series, numbers.published, numbers.kind)
+    return [*series_notes(numbers.series), *own, *sources]
 
 
-def _source_notes(numbers: RateTable) -> list[Note | str]:
+def source_notes(
+    series: Sequence[Series], published: Sequence[Published], kind: str = ""
+) -> list[Note | str]:
     """Where published rows come from, how they were made, and what makes ours unlike them."""
     notes: list[Note | str] = []
-    public = numbers.series[0].benchmark.tasks
-    for mark, source in zip(PUBLISHED_MARKS, numbers.published, strict=False):
+    public = series[0].benchmark.tasks
+    for mark, source in zip(PUBLISHED_MARKS, published, strict=False):
         made = [f"judge {source.judge} with the original prompt"] if source.judge else []
         if source.tasks:
             of = f", of which {public:,} are public" if source.tasks > public else ""
@@ -166,23 +169,25 @@ def _source_notes(numbers: RateTable) -> list[Note | str]:
         words = f" ({'; '.join(made)})" if made else ""
         notes.append(Note("source", f"{mark} Published, not run here: {source.source}{words}."))
         notes += [f"{row.model}: {row.note}." for row in source.rows if row.note]
-    if numbers.published and numbers.kind == "length":
+    if published and kind == "length":
         text = "The bins of published rows hold other tasks than ours: the paper counted the "
         notes.append(Note("source", text + "tokens of its prompts in its own way."))
-    if numbers.published and any(one.is_demo for one in numbers.series):
+    if published and any(one.is_demo for one in series):
         text = "The demo's tasks are not the benchmark's: its rates say nothing beside these."
         notes.append(Note("unlike", text))
-    elif numbers.published:
-        notes += _unlike_published(numbers)
+    elif published:
+        notes += _unlike_published(series, published)
     return notes
 
 
-def _unlike_published(numbers: RateTable) -> Iterator[Note]:
+def _unlike_published(
+    series: Sequence[Series], published: Sequence[Published]
+) -> Iterator[Note]:
     """What differs from the published runs, once for all series that differ alike."""
     unlike: dict[str, list[str]] = {}
-    for one, name in zip(numbers.series, series_names(numbers.series), strict=True):
+    for one, name in zip(series, series_names(series), strict=True):
         found = {}
-        for source in numbers.published:
+        for source in published:
             for what, own in source.differences(one).items():
                 found[what] = _DIFFERENCES[what].format(own=own, theirs=source.judge)
         if found:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import PurePath
 from typing import Any
 
+from inspect_clbench.analysis.against import AgainstPublished
 from inspect_clbench.analysis.agreement import Agreement
 from inspect_clbench.analysis.compare import Comparison, Ranking
 from inspect_clbench.analysis.costs import Costs
@@ -15,7 +16,7 @@ from inspect_clbench.analysis.tasks import TaskLists
 from inspect_clbench.choices import Format
 from inspect_clbench.files import write_text
 from inspect_clbench.output.agreement import agreement_tables
-from inspect_clbench.output.compare import comparison_tables, ranking_tables
+from inspect_clbench.output.compare import against_tables, comparison_tables, ranking_tables
 from inspect_clbench.output.costs import cost_tables
 from inspect_clbench.output.formats import csv_names, format_for, render_tables
 from inspect_clbench.output.plan import plan_tables
@@ -37,6 +38,8 @@ def tables_of(result: Result | Sequence[Table], **options: Any) -> list[Table]:
             return report_tables(result)
         case Comparison():
             return comparison_tables(result, **options)
+        case AgainstPublished():
+            return against_tables(result, **options)
         case Ranking():
             return ranking_tables(result, **options)
         case Agreement():
