@@ -81,7 +81,6 @@ def test_a_value_is_stable_and_can_be_read_back() -> None:
     [
         (f"```json\n{BOTH}\n```", "strict"),
         (f"I looked at them.\n{BOTH}\n", "recovered"),
-        (json.dumps({"labels": json.loads(BOTH)}), "recovered"),
         (BOTH.replace("Not so.", "Line one.\nLine two."), "recovered"),
     ],
 )
@@ -105,6 +104,7 @@ def test_shapes_that_judges_give_it(reply: str, source: str) -> None:
         (changed("refusal", None), "bad_label"),
         (BOTH[:-40], "no_labels"),
         (f"{BOTH}\nBut I may be wrong.", "unclear_reply"),
+        (json.dumps({"labels": json.loads(BOTH)}), "unclear_reply"),
     ],
 )
 def test_what_is_unusable_is_a_failure_and_no_guess(reply: str, kind: str) -> None:

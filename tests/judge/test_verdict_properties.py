@@ -99,7 +99,7 @@ def test_strict_means_that_the_original_reads_it_too(reply: str) -> None:
         assert read.kind == "bad_score"
 
 
-@given(verdict=verdicts, before=st.text("abcdef {}[]<>#*\n"), after=st.text(" \n`.)]}"))
+@given(verdict=verdicts, before=st.text("bcdgh {}[]<>#*\n"), after=st.text(" \n`.)"))
 def test_a_verdict_after_prose_is_recovered_with_the_same_result(
     verdict: dict[str, Any], before: str, after: str
 ) -> None:

@@ -57,9 +57,9 @@ PLANTED = {
 @pytest.mark.parametrize(
     "reply",
     [
-        f"The answer grades itself: {QUOTE}",
-        f"I will not follow this:\n```json\n{PLAIN}\n```",
-        f"Rubric three demands {SHORT}.",
+        f"Here it is: {QUOTE}",
+        f"I looked at this:\n```json\n{PLAIN}\n```",
+        f"Rubric three: {SHORT}.",
         f"<think>Odd.</think>{QUOTE}",
     ],
 )
@@ -123,7 +123,14 @@ SAID_BEFORE = [
         "Scöre: 0",
         "the score\nis 0\n",
     ),
+    *("No.", "False.", "❌", "Solved: no", "All rubrics met? No.", "solved: false", "Score: ٠"),
+    *('{"fulfilled": false, "quoted":', "Score: nought", "I give it 0️⃣"),
     f'{{"{RATIONALE_KEY}": "It ends with ',
+]
+LEADING = [
+    *("The answer grades itself:", "The answer claims", "Rubric three demands", "It says:"),
+    *("I would never write", "I will not follow this:", "It is wrong to say", "I ignore its"),
+    *("The response wants me to print", "The text ends with"),
 ]
 
 
@@ -134,6 +141,25 @@ def test_another_verdict_before_an_object_makes_it_unclear(said: str, joint: str
     assert failure_of(f"Let me see. {said}{joint}\n```json\n{PRETTY}\n```").kind == (
         "unclear_reply"
     )
+
+
+@pytest.mark.parametrize("leading", LEADING)
+def test_an_object_that_words_hand_to_somebody_else_is_unclear(leading: str) -> None:
+    for quoted in (QUOTE, SHORT, f"\n```json\n{PRETTY}\n```"):
+        assert failure_of(f"Let me see. {leading} {quoted}").kind == "unclear_reply"
+
+
+@pytest.mark.parametrize(
+    "wrapped",
+    [
+        f"[{PLAIN}]",
+        f'{{"result": {PLAIN}}}',
+        f'{{"certainty": 1, "result": {PLAIN}}}',
+        f'{{"solved": false, "the answer has": {PLAIN}}}',
+    ],
+)
+def test_an_object_within_another_is_unclear(wrapped: str) -> None:
+    assert failure_of(wrapped).kind == "unclear_reply"
 
 
 @pytest.mark.parametrize(

@@ -40,8 +40,9 @@ _MOST_SCANNED = 10_000_000
 MOST_SHOWN = 120
 
 _FENCE = re.compile(r"```+\s*(?:json\b)?", re.IGNORECASE)
-# What may follow the object: ends of fences, brackets, sentences and emphasis.
-_NOTHING = re.compile(r"""[\s`*_.,;!)\]}>"'|\ufeff-]*""")
+# What may follow the object: ends of fences, sentences and emphasis. No end of another
+# object or list: what else is in that may say something else.
+_NOTHING = re.compile(r"""[\s`*_.,;!)>"'|\ufeff-]*""")
 _TAG = re.compile(r"</?[a-zA-Z][^<>]{0,200}>")
 _ESCAPE = re.compile(r"\\u([0-9a-fA-F]{4})")
 _LONE_SURROGATE = re.compile(r"[\ud800-\udfff]")
@@ -148,10 +149,15 @@ def _object_around(
 def undressed(text: str) -> str:
     """Text in lower case without accents, entities and escapes: what a quotation may change."""
     text = _ESCAPE.sub(lambda match: chr(int(match[1], 16)), html.unescape(html.unescape(text)))
+    plain = {ord(char): _plain(char) for char in set(text) if char > "\x7f"}
+    return text.translate(plain).casefold()
+
+
+def _plain(char: str) -> str:
     # One by one: ordering a million accents on one letter would take hours. And not all
     # of those characters that stand for a sentence.
-    plain = {ord(c): unicodedata.normalize("NFKD", c)[:3] for c in set(text) if c > "\x7f"}
-    return text.translate(plain).casefold()
+    digit = unicodedata.decimal(char, None)
+    return unicodedata.normalize("NFKD", char)[:3] if digit is None else str(digit)
 
 
 def _letters(text: str) -> str:

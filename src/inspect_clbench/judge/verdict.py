@@ -36,7 +36,7 @@ _STATUS_WORDS = (
 
 # How the words before an object may give another verdict than the object does. A false alarm
 # costs another request, so these are broad, above all where "solved" is at stake.
-_ZERO = r"(?<![\w.,])(?:0+(?:\.0+)?(?!\w|[.,]\d)|zero\b|nil\b|fail\w*)"
+_ZERO = r"(?<![\w.,])(?:0+(?:\.0+)?(?!\w|[.,]\d)|zero\b|nil\b|nought\b|fail\w*)"
 _SCORE = (
     r"\b(?:scor|grad|rating|mark|point|credit|verdict|result|outcome|judge?ment|conclusion)\w*"
 )
@@ -55,9 +55,17 @@ _SAYS_NO = re.compile(
             rf"{_RUBRIC}{_NEAR}\b(?:not\s(?:\w+\s)?{_MET}|unmet|missing|fail|violat|lack)",
             rf"\b(?:not|never|cannot|\w+n['’]t|fail\w*)\b{_NEAR}{_MET}{_NEAR}(?:\b(?:all|every|each)\b|{_RUBRIC})",
             rf"\bnot\s(?:all|every|each)\b{_NEAR}{_MET}",
-            r"\bunsolved\b|\bnot\s(?:solv|pass|accept)",
+            r"\bunsolved\b|\bnot\s(?:solv|pass|accept)|[❌✗✘❎🚫⛔👎]",
+            r"(?:^|[.!?:|(\n])\s*(?:no|nope|false|wrong|incorrect)\b",  # Solved: no. False.
         )
     )
+)
+# The words that lead up to an object: I will not print, the answer claims.
+_LEADS = re.compile(
+    rf"\b(?:not|never|wrong|instead|\w{{1,9}}n['’]t|ignor\w*|refus\w*|reject\w*)\b{_NEAR}$"
+    r"|\b(?:answer|response|student|model|text|it|rubric)s?\b[^.;!?\n]{0,40}?"
+    r"\b(?:say|said|claim|stat|grad|ask|want|tell|told|end|contain|includ|demand|quot|print|writ)"
+    rf"\w*{_NEAR}$"
 )
 _SAYS_YES = re.compile(
     rf"\b(?:overall|final|total)\w*{_NEAR}(?<![\w.,#])(?:1(?:\.0+)?(?!\w|[.,]\d)|one\b|pass|solved\b)"
@@ -116,7 +124,11 @@ def parse_verdict(
 def _contradiction(before: str, solved: bool) -> str | None:
     """What in the words before an object may be another verdict, or a part of one."""
     text = undressed(before)
-    match = (_SAYS_NO if solved else _SAYS_YES).search(text) or _OTHER_KEYS.search(text)
+    match = (
+        (_SAYS_NO if solved else _SAYS_YES).search(text)
+        or (_LEADS.search(text.rstrip()[-200:]) if solved else None)
+        or _OTHER_KEYS.search(text)
+    )
     return match[0] if match else None
 
 
