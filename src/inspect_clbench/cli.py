@@ -5,6 +5,7 @@ mistakes in the arguments are answered at once.
 """
 
 import os
+import shlex
 import shutil
 import sys
 from functools import partial
@@ -16,7 +17,7 @@ import typer
 
 from inspect_clbench.choices import By, ErrorsBy, Format, LeftOut, PlotKind, RunConfig
 from inspect_clbench.progress import told
-from inspect_clbench.text import counted, printable
+from inspect_clbench.text import counted, printable, some
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -30,8 +31,9 @@ if TYPE_CHECKING:
 app = typer.Typer(
     name="clbench",
     help="Tables and more from Inspect logs of CL-bench.",
+    epilog="Exit codes: 0 for success, 1 for a check that failed, 2 for input that must be mended.",
     no_args_is_help=True,
-    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
 )
 
@@ -476,14 +478,24 @@ def regrade_command(
     from inspect_clbench.regrade import regrade
 
     done = regrade(log, judge=judge, output=output, trust_log=yes)
-    _say(
-        f"{done.asked} rows without a verdict were judged again, {done.still_failed} of them "
-        f"still have none: {done.location}"
+    of_them = (
+        "all have one now"
+        if not done.still_failed
+        else f"{done.still_failed:,} still have none"
     )
+    rows = f"{counted(done.asked, 'row')} without a verdict judged again, {of_them}"
+    _say(f"{rows if done.asked else 'Every row has a verdict'}: {done.location}")
+    if done.still_failed:
+        _say(
+            f"clbench: the judge failed again: {some(done.reasons)}. Another one may do better: "
+            f"clbench regrade {shlex.quote(log)} --judge provider/model",
+            err=True,
+        )
     if done.labelled_before:
         _say(
-            f"clbench: the log's error types are from before: {done.labelled_before} rows count "
-            "there as without a verdict. Label it again: inspect score LOG --scorer "
+            "clbench: the log's error types are from before: "
+            f"{counted(done.labelled_before, 'row')} count there as without a verdict. Label it "
+            f"again: inspect score {shlex.quote(done.location)} --scorer "
             "inspect_clbench/error_types --action append --overwrite",
             err=True,
         )
@@ -554,7 +566,11 @@ def _verify(paths: list[str], dataset: str | None, otherwise: str | None = None)
 
 @app.command("run-config")
 def run_config_command(name: Annotated[RunConfig, _argument("Which one.", "NAME")]) -> None:
-    """Print the path of a run config, for inspect eval --run-config."""
+    """Print the path of a run config, for inspect eval --run-config.
+
+    `paper` has the settings of the paper and, to save money, an order of tasks for prompt
+    caches and 20 connections; `paper-life` those of the paper on CL-bench Life.
+    """
     _say(str(files("inspect_clbench") / "run_configs" / f"{name}.yaml"))
 
 

@@ -34,6 +34,7 @@ class Regraded:
     asked: int
     still_failed: int
     labelled_before: int = 0  # with a verdict now, and error types from before
+    reasons: tuple[str, ...] = ()  # why the judge failed again, each once
 
 
 def regrade(
@@ -63,6 +64,7 @@ def regrade(
         asked=again.asked,
         still_failed=again.asked - len(again.judged),
         labelled_before=sum(_ERROR_TYPES in (sample.scores or {}) for sample in again.judged),
+        reasons=tuple(dict.fromkeys(again.reasons)),
     )
 
 
@@ -73,6 +75,7 @@ class _Again:
         self.log_file, self.judge, self.trust_log = log_file, judge, trust_log
         self.asked = 0
         self.judged: list[EvalSample] = []
+        self.reasons: list[str] = []
         self.stopped_by: BaseException | None = None
 
     def __call__(self, log: EvalLog) -> bool:
@@ -99,6 +102,8 @@ class _Again:
                 self.asked += 1
                 if not _failed(sample):
                     self.judged.append(sample)
+                else:
+                    self.reasons.append(str((given.metadata or {}).get("judge_error", "")))
         if self.stopped_by is not None:
             if not self.asked:
                 raise self.stopped_by
