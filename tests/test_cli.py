@@ -5,10 +5,13 @@ import json
 import os
 import pty
 import select
+import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlparse
 
 import pytest
 
@@ -233,3 +236,24 @@ def test_several_tables_are_a_csv_file_each(demo_log: str, tmp_path: Path) -> No
     assert "rates-turns.csv" in err
     clbench("report", demo_log, "-o", str(output))
     assert output.read_text("utf-8").startswith("Model,Overall mean,Overall std,")
+
+
+def test_help_has_exit_codes_and_no_types_of_flags() -> None:
+    short, long = clbench("-h"), clbench("--help")
+    assert short == long
+    assert "Exit codes: 0 for success, 1 for a check that failed, 2 for input" in short.stdout
+    assert "--install-completion" in short.stdout
+    report = clbench("report", "-h").stdout
+    assert "<bool>" not in short.stdout + report
+    assert "Usage: clbench report [OPTIONS] {LOG}..." in report
+
+
+def test_the_demos_rows_without_a_verdict_get_one(demo_log: str, tmp_path: Path) -> None:
+    log = shutil.copy(urlparse(demo_log).path, tmp_path / "demo.eval")
+    hint = f"clbench regrade {shlex.quote(str(log))}"
+    assert hint in clbench("report", str(log), "--format", "json").stdout
+    done = clbench("regrade", str(log))
+    assert done.exit_code == 0
+    assert f"3 rows without a verdict judged again, all have one now: {log}" in done.stdout
+    assert "clbench regrade" not in clbench("report", str(log)).stdout
+    assert clbench("regrade", str(log)).stdout.startswith("Every row has a verdict: ")

@@ -35,6 +35,7 @@ app = typer.Typer(
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,
 )
 
 
@@ -46,8 +47,8 @@ def _option(help: str, *names: str, **more: Any) -> Any:
     return typer.Option(*names, help=help, show_default=False, **more)
 
 
-Logs = Annotated[list[str], _argument("Log files, folders or URLs.", "LOG...")]
-MaybeLogs = Annotated[list[str] | None, _argument("Log files, folders or URLs.", "[LOG...]")]
+Logs = Annotated[list[str], _argument("Log files, folders or URLs.", "LOG")]
+MaybeLogs = Annotated[list[str] | None, _argument("Log files, folders or URLs.", "LOG")]
 Models = Annotated[
     list[str] | None,
     _option("Only logs of this model: its name, or a part of it; repeatable.", "--model"),
@@ -340,7 +341,7 @@ def compare_command(
 
 @app.command("agreement")
 def agreement_command(
-    logs: Annotated[list[str], _argument("A log, or two of the same answers.", "LOG [LOG]")],
+    logs: Annotated[list[str], _argument("A log, or two of the same answers.", "LOG")],
     panel_as_one: Annotated[
         bool, _option("Take a panel's decision, not the votes of its judges.", "--panel-as-one")
     ] = False,
@@ -503,7 +504,7 @@ def regrade_command(
 
 @app.command("import")
 def import_command(
-    graded: Annotated[list[str], _argument("Graded files, one per run.", "FILE...")],
+    graded: Annotated[list[str], _argument("Graded files, one per run.", "FILE")],
     model: Annotated[
         str | None, _option("The model's name; else from the files' names.")
     ] = None,
@@ -547,7 +548,7 @@ def export_command(
 
 @app.command("verify")
 def verify_command(
-    paths: Annotated[list[str], _argument("Folders that export wrote, or files.", "PATH...")],
+    paths: Annotated[list[str], _argument("Folders that export wrote, or files.", "PATH")],
     dataset: Dataset = None,
 ) -> None:
     """Check a set of files before it is handed in, as the maintainers would."""
