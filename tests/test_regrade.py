@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from inspect_ai import Task, eval, score
 from inspect_ai.dataset import Sample
-from inspect_ai.log import read_eval_log, write_eval_log
+from inspect_ai.log import EvalLog, read_eval_log, write_eval_log
 from inspect_ai.model import ModelConfig
 from inspect_ai.scorer import includes
 
@@ -331,3 +331,31 @@ def test_a_folder_is_refused(tmp_path: Path) -> None:
     code, _, err = clbench("regrade", str(tmp_path))
     assert code == 2
     assert err == f"clbench: {tmp_path}: a folder. Name one log file in it.\n"
+
+
+def test_verdicts_that_were_given_before_an_interrupt_are_kept(
+    failed: tuple[Judge, LoopbackServer, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, _, log = failed
+
+    def interrupted(part: EvalLog, *arguments: Any, **options: Any) -> None:
+        first = part.model_copy(update={"samples": (part.samples or [])[:1]})
+        score(first, *arguments, **options)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("inspect_clbench.regrade.score", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        regrade(log)
+    assert metrics_of(read_eval_log(log))["judge_failures"] == 1
+
+
+def test_a_password_in_an_address_is_not_printed(
+    failed: tuple[Judge, LoopbackServer, str],
+) -> None:
+    _, _, log = failed
+    address = "https://me:hunter2@example.org/v1?key=hunter3"
+    change_header(log, grader=ModelConfig(model="openai-api/loop/judge", base_url=address))
+    code, out, err = clbench("regrade", log)
+    assert code == 2
+    assert "example.org" in err
+    assert "hunter" not in out + err

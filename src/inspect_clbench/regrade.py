@@ -20,7 +20,7 @@ from inspect_clbench.errors import ClbenchError
 from inspect_clbench.logs.rewriting import rewrite_log
 from inspect_clbench.progress import inspect_display, tell
 from inspect_clbench.scoring.rubric_judge import rubric_judge
-from inspect_clbench.text import counted, one_line
+from inspect_clbench.text import counted, one_line, public_url, redacted
 
 _ERROR_TYPES = "error_types"
 _PROMPTS = ("builtin", "upstream")
@@ -139,7 +139,7 @@ class _Again:
         except Exception as ex:
             # Inspect's own message about a missing key is rich markup.
             told = Text.from_markup(str(getattr(ex, "message", ex))).plain
-            error = f"{self.log_file}: the judge cannot be asked ({one_line(told)})."
+            error = f"{self.log_file}: the judge cannot be asked ({one_line(redacted(told))})."
             self.stopped_by = ClbenchError(f"{error} Name another one: --judge provider/model")
         except KeyboardInterrupt as ex:
             self.stopped_by = ex
@@ -169,7 +169,7 @@ class _Again:
             if one.args or one.base_url != own:
                 raise ClbenchError(
                     f"{self.log_file}: the log names {_named(one)}, but your environment says "
-                    f"{own or 'nothing of an address'}. Your API key would be sent there. "
+                    f"{public_url(own) if own else 'nothing of an address'}. Your API key would be sent there. "
                     "Name a judge of your own with --judge provider/model, or say --yes if "
                     "you know that address and these arguments."
                 )
@@ -189,9 +189,10 @@ def _described(
 
 def _named(judge: ModelConfig) -> str:
     settings = judge.config.model_dump(exclude_none=True)
-    told = {"base_url": judge.base_url, **judge.args, **settings}
+    address = public_url(judge.base_url) if judge.base_url else None
+    told = {"base_url": address, **judge.args, **settings}
     parts = [f"{name}={value}" for name, value in told.items() if value is not None]
-    return f"{judge.model} ({', '.join(parts)})" if parts else judge.model
+    return redacted(f"{judge.model} ({', '.join(parts)})") if parts else judge.model
 
 
 def _failed(sample: EvalSample) -> str | None:

@@ -174,7 +174,8 @@ def test_an_imported_log_can_be_judged_anew(exported: list[str], tmp_path: Path)
     assert again.samples
     for sample in again.samples:
         old, new = (sample.scores or {}).values()
-        assert old.value == new.value
+        # The demo's judge has a verdict on every row when it is asked again.
+        assert new.value == old.value or old.reason == "grader_failed"
 
 
 @pytest.mark.parametrize("value", [1, 1.0, True, 0, 0.0, False, "1", None, 2, 0.5, [1]])
