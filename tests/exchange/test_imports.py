@@ -221,6 +221,22 @@ def test_the_same_files_twice_are_one_run(tmp_path: Path) -> None:
     assert (row.counts["runs"], row.counts["total"]) == (1, 3)
 
 
+def test_a_file_imported_alone_and_with_others_counts_once(tmp_path: Path) -> None:
+    rows = inference_rows()[:3]
+    first = write_lines(tmp_path / "one.jsonl", [graded(row, 1) for row in rows])
+    second = write_lines(tmp_path / "two.jsonl", [graded(row, 0) for row in rows])
+    shuffled = write_lines(tmp_path / "copy.jsonl", [graded(row, 1) for row in rows[::-1]])
+    import_graded([first, second], model="m", log_dir=str(tmp_path / "logs"))
+    alone = import_graded([shuffled], model="m", log_dir=str(tmp_path / "logs"))
+    (series,) = load_series([str(tmp_path / "logs")])
+    assert series.runs == 2
+    ((log, reason),) = series.passed_over
+    assert str(log) == alone.log
+    assert reason.startswith("its answers are counted already, from ")
+    with pytest.raises(ClbenchError, match=r"copy.jsonl: the same answers and scores as in"):
+        import_graded([first, shuffled], model="m", log_dir=str(tmp_path / "more"))
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
