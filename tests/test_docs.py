@@ -339,6 +339,25 @@ def test_the_figures_of_reading_are_those_of_their_receipt() -> None:
     assert f"takes {ratio} of the CPU" in page_text("costs")
 
 
+def test_the_figures_of_intervals_and_power_are_those_of_their_receipts() -> None:
+    rows = re.findall(
+        r"^(full|draw).*? (0\.\d+) \(.*?\) +0\.\d+ \((\S+) to (\S+)\)",
+        receipt("coverage"),
+        re.M,
+    )
+    assert len(rows) == 12
+    full, draws = ([row for row in rows if row[0] == kind] for kind in ("full", "draw"))
+    text = page_text("results")
+    overall = [row[1] for row in full]
+    assert f"in {min(overall)} to {max(overall)} of the cases overall" in text
+    low, high = min(row[2] for row in full), max(row[3] for row in full)
+    assert f"in {low} to {high} by category" in text
+    drawn = [row[1] for row in draws]
+    assert f"of draws in {min(drawn)} to {max(drawn)} overall" in text
+    shown = re.findall(r"^ +\d+ +\d +[\d.]+ +([\d.]+)$", receipt("power"), re.M)
+    assert f"shown in {min(shown)} to {max(shown)} of simulated" in page_text("costs")
+
+
 # The notebook.
 
 
