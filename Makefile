@@ -65,6 +65,7 @@ bench: $(STAMP)
 	$(BIN)/python -m benchmarks.faults $(DATA)
 	$(BIN)/python -m benchmarks.reading
 	$(BIN)/python -m benchmarks.coverage
+	$(BIN)/python -m benchmarks.agreement
 
 format: $(STAMP)
 	$(BIN)/ruff check --fix .
