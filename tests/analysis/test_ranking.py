@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from itertools import combinations, product
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from inspect_clbench.analysis import Comparison, Ranking, compare, find_logs, report
@@ -264,3 +265,26 @@ def test_a_draw_has_the_rates_of_the_report(tmp_path: Path) -> None:
     assert isinstance(mixed, Comparison)
     assert (mixed.overall.rate_a, mixed.overall.rate_b) == pytest.approx((0.5, 0.5))
     assert "Contexts were drawn" in render(mixed)
+
+
+def test_intervals_and_ranks_hold_in_simulations() -> None:
+    # A small form of benchmarks.comparisons: 40 contexts, so often that 0.95 has a standard
+    # deviation of 0.02.
+    rng, held, ranked = np.random.default_rng(1), 0, 0
+    for seed in range(120):
+        easy = rng.normal(0, 0.15, (40, 1, 1)) + rng.normal(0, 0.1, (40, 3, 1))
+        chances = np.clip(0.3 + easy + np.array([0.15, 0.0, 0.0]), 0, 1)
+        solved = (rng.random(chances.shape) < chances).astype(float)
+        pairs = all_pairs(
+            tasks([[tuple(t) for t in rows] for rows in solved.tolist()]), seed, 499
+        )
+        true = [
+            chances[..., a].mean() - chances[..., b].mean() for a, b in ((0, 1), (0, 2), (1, 2))
+        ]
+        held += all(
+            (p.low or -1) <= t <= (p.high or 1) for p, t in zip(pairs, true, strict=True)
+        )
+        best_of_first, second, third = rank_sets(3, pairs)
+        ranked += best_of_first[0] == 1 and second[1] == third[1] == 3
+    assert held / 120 >= 0.9
+    assert ranked / 120 >= 0.95
