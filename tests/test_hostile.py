@@ -1,12 +1,19 @@
 """Answers and rubrics that try to be something else."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
-from inspect_ai.log import read_eval_log
+from inspect_ai.dataset import Sample
+from inspect_ai.log import EvalSpec, read_eval_log
 
+from inspect_clbench.errors import ClbenchError
 from inspect_clbench.judge.prompt import load_judge_prompt
+from inspect_clbench.output.pictures import Picture
+from inspect_clbench.solvers import check_replay
 from tests.support.builders import metrics_of, row, run_eval, verdict, write_rows
 from tests.support.server import Call, LoopbackServer, Reply, Script
 
@@ -98,3 +105,20 @@ def test_rubrics_with_line_breaks_stay_one_entry(
     log = run_eval(write_rows(tmp_path / "rows.jsonl", [row("x", rubrics=rubrics)]), tmp_path)
     explanation = ((log.samples or [])[0].scores or {})["rubric_judge"].explanation or ""
     assert len([line for line in explanation.splitlines() if line.startswith("- ")]) == 3
+
+
+def test_names_that_a_terminal_would_obey_are_printed_harmless(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    evil = "a\x1b]0;evil\x07b\u202e"
+    answers = [{"idx": name, "model_output": "x"} for name in ("fine", evil)]
+    path = write_rows(tmp_path / "run1.jsonl", answers)
+    spec = SimpleNamespace(solver="inspect_clbench/replay", solver_args={"files": path})
+    check_replay(cast(EvalSpec, spec), [Sample(id="fine", input="x")], 1)
+    picture = Picture(evil, (evil,), {"data": {"values": [{"model": evil}]}})
+    shown = (
+        caplog.text + str(ClbenchError(evil)) + json.dumps(picture.spec(), ensure_ascii=False)
+    )
+    assert shown.count("a\ufffd]0;evil\ufffdb\ufffd") == 7
+    assert not {"\x1b", "\x07", "\u202e"} & set(shown)
+    assert "\\u001b" not in shown
