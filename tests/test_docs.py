@@ -354,6 +354,8 @@ def test_the_figures_of_intervals_and_power_are_those_of_their_receipts() -> Non
     assert f"in {low} to {high} by category" in text
     drawn = [row[1] for row in draws]
     assert f"of draws in {min(drawn)} to {max(drawn)} overall" in text
+    held = re.findall(r"^.* 0\.\d+ +(0\.\d+) +\d+$", receipt("agreement"), re.M)
+    assert f"in {min(held)} to {max(held)} of the cases" in page_text("judges")
     shown = re.findall(r"^ +\d+ +\d +[\d.]+ +([\d.]+)$", receipt("power"), re.M)
     assert f"shown in {min(shown)} to {max(shown)} of simulated" in page_text("costs")
 
