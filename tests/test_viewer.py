@@ -7,6 +7,7 @@ from html.parser import HTMLParser
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from inspect_ai.log import EvalLog
 from markdown_it import MarkdownIt
 
 from inspect_clbench.judge.asking import Judgement
@@ -184,3 +185,17 @@ def test_a_rationale_that_is_cut_says_so() -> None:
 )
 def test_the_line_that_says_it_all(met: int | None, solved: bool, line: str) -> None:
     assert rubric_summary(met, 6, solved) == line
+
+
+def test_a_failed_judge_does_not_read_like_a_wrong_answer(demo_run: EvalLog) -> None:
+    failed = [
+        score
+        for sample in demo_run.samples or []
+        for score in (sample.scores or {}).values()
+        if score.reason == "grader_failed"
+    ]
+    assert len(failed) == 3
+    for score in failed:
+        assert str(score.explanation).startswith("**No verdict: the judge failed.")
+        assert "not solved" not in str(score.explanation)
+        assert score.answer == "no verdict"

@@ -55,6 +55,11 @@ def explain(
     """The explanation of a judged answer as Markdown, missed rubrics first."""
     met = status.count("y") if status else None
     parts = [f"**{rubric_summary(met, len(rubrics), solved)}**"]
+    if judgements and all(isinstance(one.result, Failure) for one in judgements):
+        # A failure of the judge must not read like a wrong answer.
+        reasons = [_explain_judgement(one, named=len(judgements) > 1) for one in judgements]
+        text = "No verdict: the judge failed. This says nothing about the answer."
+        return "\n\n".join([f"**{text}**", *reasons])
     letters = status or "?" * len(rubrics)
     items = [f"- **{number}** {escape_markdown(text)}" for number, text in rubrics]
     for title, letter in (("Not met", "n"), ("No status", "?"), ("Met", "y")):
@@ -145,7 +150,7 @@ def viewer_config() -> ViewerConfig:
             ],
             score_labels={
                 **dict.fromkeys(VERDICT_SCORERS, "Solved"),
-                "error_types": "Error types",
+                "error_types": "Error types found by the judge",
             },
             multiline=False,
         ),
