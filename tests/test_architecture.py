@@ -141,7 +141,7 @@ def test_the_package_loads_nothing_until_it_is_used() -> None:
         (["--version"], 0),
         (["report"], 2),
         (["report", "x.eval", "--by", "colour"], 2),
-        (["show", "x.eval"], 2),
+        (["show", "x.eval", "--rubrics", "--near-misses"], 2),
     ],
 )
 def test_the_command_answers_at_once(arguments: list[str] | None, ending: int | None) -> None:

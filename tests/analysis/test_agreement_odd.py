@@ -35,7 +35,7 @@ def test_one_word_throughout_leaves_kappa_undefined(tmp_path: Path, judges: list
     assert any(
         note.text.startswith("–: verdicts, where compared, are all") for note in tables[0].notes
     )
-    for format in FORMATS:
+    for format in {*FORMATS} - {"csv"}:  # which holds one table
         assert "nan" not in render(tables, format).lower()
 
 
