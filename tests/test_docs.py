@@ -356,6 +356,13 @@ def test_the_figures_of_intervals_and_power_are_those_of_their_receipts() -> Non
     assert f"of draws in {min(drawn)} to {max(drawn)} overall" in text
     held = re.findall(r"^.* 0\.\d+ +(0\.\d+) +\d+$", receipt("agreement"), re.M)
     assert f"in {min(held)} to {max(held)} of the cases" in page_text("judges")
+    first, second = re.findall(r"^  held +overall ([\d.]+)", receipt("comparisons"), re.M)
+    text = page_text("comparing")
+    assert f"held the truth in {first} and {second} of the cases" in text
+    sets = re.findall(r"^\w+ \w+, .* ([\d.]+) +([\d.]+) +[\d.]+$", receipt("comparisons"), re.M)
+    pairs, ranks = ([row[n] for row in sets] for n in (0, 1))
+    assert f"together in {min(pairs)} to {max(pairs)} of" in text
+    assert f"ranks of all models in {min(ranks)} to {max(ranks)}." in text
     shown = re.findall(r"^ +\d+ +\d +[\d.]+ +([\d.]+)$", receipt("power"), re.M)
     assert f"shown in {min(shown)} to {max(shown)} of simulated" in page_text("costs")
 
