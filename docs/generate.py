@@ -477,6 +477,6 @@ def on_env(env: Any, config: MkDocsConfig, files: Files) -> None:
 
 
 def _first_sentence(markdown: str) -> str:
-    paragraphs = (part.strip() for part in markdown.split("\n\n"))
-    text = next(part for part in paragraphs if part[:1].isalpha() or part[:1] in "`[")
+    parts = markdown.split("\n\n")
+    text = next(part for part in parts if part[:1].isalpha() or part[:1] in ("`", "["))
     return f"{' '.join(text.split()).split('. ')[0].rstrip('.:')}."

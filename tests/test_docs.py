@@ -72,7 +72,8 @@ def options_of(command: str) -> set[str]:
 @pytest.mark.parametrize("line", everywhere("clbench"))
 def test_every_clbench_command_and_option_exists(line: str) -> None:
     _, command, *words = line.split()
-    if command in ("--help", "--version", "COMMAND"):
+    if command.startswith("--") or command == "COMMAND":
+        assert command in ("--help", "--version", "--install-completion", "COMMAND")
         return
     assert command in COMMANDS
     used = {word.split("=")[0] for word in words if word.startswith("--")}
