@@ -17,7 +17,8 @@ import numpy as np
 from scipy.stats import t as student
 
 from benchmarks.coverage import SEED, structure
-from inspect_clbench.analysis.power import POWER, Spread, detectable
+from inspect_clbench.analysis.power import Spread, detectable
+from inspect_clbench.analysis.statistics import POWER
 
 RATE = 0.3
 CONTEXT, TASK = (

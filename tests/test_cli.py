@@ -19,6 +19,7 @@ from inspect_clbench import progress
 from inspect_clbench.analysis import costs, near_misses, report, show_task
 from inspect_clbench.cli import main
 from inspect_clbench.logs import answers
+from inspect_clbench.logs.files import read_summaries
 from inspect_clbench.output import render, task_text
 from tests.logs.test_answers import other_log, running_log
 from tests.support.command import clbench, usage_error
@@ -155,7 +156,6 @@ def test_progress_shows_on_a_terminal_when_it_takes_long(
         select.select([ours], [], [], 30 if sys.stderr.isatty() else 0.3)
         return read_summaries(log)
 
-    read_summaries = answers.read_summaries
     monkeypatch.setattr(answers, "read_summaries", slowly)
     monkeypatch.setattr(progress, "PATIENCE_SECONDS", 0.1)
     monkeypatch.setenv("TERM", "xterm")

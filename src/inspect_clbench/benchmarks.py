@@ -13,6 +13,9 @@ GRADER = "grader"
 DEFAULT_JUDGE = "openai/gpt-5.1"
 """The judge of the benchmarks' authors."""
 
+PRICE_EXAMPLE = "{input: 1.25, output: 10, input_cache_write: 1.25, input_cache_read: 0.125}"
+"""A model's prices in USD per million tokens, as Inspect's `--model-cost-config` takes them."""
+
 DEMO_JUDGE = "clbench_demo/judge"
 """The judge of the demo, which needs no network."""
 
@@ -31,6 +34,9 @@ ERROR_TYPES = {
 
 NO_TYPE = "none"
 """The value of a score of error types where none applies."""
+
+OVERALL = "Overall"
+"""The name of all tasks together, beside the categories."""
 
 T = TypeVar("T")
 

@@ -19,12 +19,18 @@ from typing import Any
 
 from inspect_clbench.analysis.frames import Result
 from inspect_clbench.analysis.published import Block, Published, published_table
-from inspect_clbench.analysis.statistics import LEVEL, Rate, rate_of, statistics_library
+from inspect_clbench.analysis.statistics import (
+    LEVEL,
+    Rate,
+    rate_of,
+    statistics_library,
+    student_t,
+)
+from inspect_clbench.benchmarks import OVERALL
 from inspect_clbench.errors import ClbenchError
 from inspect_clbench.logs.series import Series, trials_of
 
 PREFIX = "published:"
-OVERALL = "Overall"
 _BLOCKS: tuple[Block, ...] = ("main", "leaderboard")
 
 
@@ -124,7 +130,7 @@ def _difference(
         t = statistics_library("scipy.stats").t(own.contexts - 1)
         both = math.hypot(own.stderr, stderr)
         difference = own.mean - published.mean
-        reach = float(t.ppf((1 + LEVEL) / 2)) * both
+        reach = student_t(own.contexts - 1) * both
         low, high = max(-1.0, difference - reach), min(1.0, difference + reach)
         p = 2 * float(t.sf(abs(difference) / both))
     return PublishedDifference(

@@ -8,7 +8,6 @@ from itertools import combinations
 from typing import Any
 
 from inspect_clbench.analysis.against import (
-    OVERALL,
     PREFIX,
     AgainstPublished,
     against_published,
@@ -25,6 +24,7 @@ from inspect_clbench.analysis.paired import (
     rank_sets,
 )
 from inspect_clbench.analysis.statistics import statistics_library
+from inspect_clbench.benchmarks import OVERALL
 from inspect_clbench.errors import ClbenchError
 from inspect_clbench.logs.answers import Answer, check_same_rows
 from inspect_clbench.logs.files import Place, check_one_dataset, find_logs

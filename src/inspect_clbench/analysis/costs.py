@@ -18,7 +18,7 @@ from inspect_ai.model import ModelCost, ModelUsage, compute_model_cost
 from pydantic import TypeAdapter, ValidationError
 
 from inspect_clbench.analysis.frames import Result
-from inspect_clbench.benchmarks import GRADER
+from inspect_clbench.benchmarks import DEFAULT_JUDGE, GRADER, PRICE_EXAMPLE
 from inspect_clbench.errors import ClbenchError
 from inspect_clbench.logs.answers import Answer
 from inspect_clbench.logs.files import Log, Paths, find_logs
@@ -29,7 +29,6 @@ _COUNTS = (
     "input_tokens", "output_tokens", "total_tokens", "input_tokens_cache_read",
     "input_tokens_cache_write", "reasoning_tokens",
 )  # fmt: skip
-_EXAMPLE = "{input: 1.25, output: 10, input_cache_write: 1.25, input_cache_read: 0.125}"
 
 Prices = Mapping[str, ModelCost]
 """USD per million tokens, by model."""
@@ -156,7 +155,7 @@ def read_prices(path: str | PathLike[str]) -> dict[str, ModelCost]:
 def _bad_price(path: object, what: str) -> ClbenchError:
     return ClbenchError(
         f"{path}: {what}. Give USD per million tokens for each model, as inspect eval "
-        f"--model-cost-config takes them: openai/gpt-5.1: {_EXAMPLE}"
+        f"--model-cost-config takes them: {DEFAULT_JUDGE}: {PRICE_EXAMPLE}"
     )
 
 
@@ -168,7 +167,7 @@ def _check_priced(
         where = "prices" if isinstance(prices, Mapping) else prices
         raise ClbenchError(
             f"{where}: no price for {', '.join(missing)}. Add USD per million tokens: "
-            f"{missing[0]}: {_EXAMPLE}"
+            f"{missing[0]}: {PRICE_EXAMPLE}"
         )
 
 

@@ -13,14 +13,13 @@ from inspect_clbench.analysis.frames import Result
 from inspect_clbench.analysis.groups import grouping
 from inspect_clbench.analysis.published import published_tables
 from inspect_clbench.analysis.report import (
-    OVERALL,
     RateTable,
     build_rate_table,
     divide,
     known_groups,
 )
 from inspect_clbench.analysis.statistics import Rate
-from inspect_clbench.benchmarks import ERROR_TYPES
+from inspect_clbench.benchmarks import ERROR_TYPES, OVERALL
 from inspect_clbench.choices import By, ErrorsBy
 from inspect_clbench.errors import ClbenchError
 from inspect_clbench.logs.answers import ERROR_TYPES_SCORER, Answer, read_labels

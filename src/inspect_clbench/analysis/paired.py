@@ -7,9 +7,8 @@ from functools import cache
 from itertools import combinations
 from typing import Any
 
-from inspect_clbench.analysis.statistics import LEVEL, statistics_library
+from inspect_clbench.analysis.statistics import LEVEL, POWER, statistics_library
 
-POWER = 0.8
 RESAMPLES = 9_999
 _BATCH = 1_000
 

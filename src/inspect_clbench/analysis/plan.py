@@ -7,7 +7,7 @@ a range.
 
 import hashlib
 import math
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from os import PathLike
@@ -19,7 +19,7 @@ from inspect_ai.model import ModelCost, ModelUsage, compute_model_cost
 from inspect_clbench.analysis.costs import UNDER_TEST, Prices, read_prices
 from inspect_clbench.analysis.frames import Result
 from inspect_clbench.analysis.power import Design, Spread, cheapest, designs, spread_of
-from inspect_clbench.analysis.statistics import LEVEL, statistics_library
+from inspect_clbench.analysis.statistics import student_t
 from inspect_clbench.benchmarks import CLBENCH, CLBENCH_LIFE, DEFAULT_JUDGE, GRADER
 from inspect_clbench.data.dataset import draw_samples, load_samples
 from inspect_clbench.data.selection import cache_order
@@ -28,7 +28,7 @@ from inspect_clbench.judge.prompt import load_judge_prompt
 from inspect_clbench.logs.files import Paths, check_one_dataset, find_logs
 from inspect_clbench.logs.samples import read_usages
 from inspect_clbench.logs.series import load_series, trials_of
-from inspect_clbench.metrics.solving import mean_rate, run_rates
+from inspect_clbench.metrics.solving import Trial, clustered_stderr, mean_rate, run_rates
 
 BATCH_PRICE = 0.5
 """Of the usual price: what providers ask for requests in batches."""
@@ -280,18 +280,11 @@ def _from_pilot(pilot: Paths | None, rate: float) -> tuple[Lengths, Spread, floa
 
 def _measured(pairs: Iterable[tuple[str, float]]) -> Span:
     """The mean of a figure over answers and its interval, clustered on contexts."""
-    totals: defaultdict[str, float] = defaultdict(float)
-    counts: Counter[str] = Counter()
-    for context, value in pairs:
-        totals[context] += value
-        counts[context] += 1
-    mean = math.fsum(totals.values()) / counts.total()
-    number = len(counts)
-    if number < 2:
+    trials = [Trial(1, context, value) for context, value in pairs]
+    mean, error = mean_rate(run_rates(trials)), clustered_stderr(trials)
+    if math.isnan(error):
         return Span(mean / 2, mean, 2 * mean)
-    squares = math.fsum((totals[c] - counts[c] * mean) ** 2 for c in counts)
-    error = math.sqrt(squares * number / (number - 1)) / counts.total()
-    reach = float(statistics_library("scipy.stats").t.isf((1 - LEVEL) / 2, number - 1)) * error
+    reach = student_t(len({trial.cluster for trial in trials}) - 1) * error
     return Span(max(mean - reach, 0), mean, mean + reach)
 
 

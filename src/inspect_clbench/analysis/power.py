@@ -16,11 +16,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from inspect_clbench.analysis.noise import variance_components
-from inspect_clbench.analysis.statistics import FEW_CONTEXTS, LEVEL, statistics_library
+from inspect_clbench.analysis.statistics import (
+    FEW_CONTEXTS,
+    POWER,
+    statistics_library,
+    student_t,
+)
 from inspect_clbench.errors import ClbenchError
 from inspect_clbench.logs.answers import Answer
 
-POWER = 0.8
 _MOST_EPOCHS = 5
 
 
@@ -74,8 +78,7 @@ def detectable(
     apart = 2 * (1 - spread.shared) * (spread.context / effective + spread.task / tasks)
     error = math.sqrt(apart + 2 * spread.run / (tasks * epochs))
     t = statistics_library("scipy.stats").t
-    reach = t.isf((1 - LEVEL) / 2, drawn - 1) + t.isf(1 - POWER, drawn - 1)
-    return float(reach * error)
+    return (student_t(drawn - 1) + float(t.isf(1 - POWER, drawn - 1))) * error
 
 
 def spread_of(answers: Sequence[Answer]) -> Spread | None:

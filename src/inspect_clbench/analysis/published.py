@@ -10,6 +10,7 @@ from math import nan
 from typing import TYPE_CHECKING, Any, Literal
 
 from inspect_clbench.analysis.statistics import Rate
+from inspect_clbench.benchmarks import OVERALL
 
 if TYPE_CHECKING:
     from inspect_clbench.logs.series import Series
@@ -101,9 +102,7 @@ def published_tables(benchmark: str, blocks: Iterable[Block]) -> list[Published]
 def published_rate(benchmark: str, model: str) -> float:
     """A model's solving rate in the paper's main table; nan if it is not there."""
     main = published_table(benchmark, "main")
-    found = (
-        (row.rates["Overall"].mean for row in main.rows if row.model == model) if main else ()
-    )
+    found = (row.rates[OVERALL].mean for row in main.rows if row.model == model) if main else ()
     return next(iter(found), nan)
 
 

@@ -20,7 +20,7 @@ from inspect_clbench.analysis.published import (
     published_tables,
 )
 from inspect_clbench.analysis.statistics import Rate, design_of, rate_of
-from inspect_clbench.benchmarks import Benchmark
+from inspect_clbench.benchmarks import OVERALL, Benchmark
 from inspect_clbench.choices import By, ErrorsBy
 from inspect_clbench.errors import ClbenchError
 from inspect_clbench.logs.answers import Answer
@@ -37,7 +37,6 @@ from inspect_clbench.metrics.solving import Trial, mean_rate, rubric_share, run_
 
 Kind = By | Literal["main", "thresholds", "consistency", "error_types"]
 
-OVERALL = "Overall"
 RUBRICS_MET = "Rubrics met"
 THRESHOLDS = tuple(range(60, 101, 5))
 """Percent of a task's rubrics; at 100 the pass rate is the solving rate."""

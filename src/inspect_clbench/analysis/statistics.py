@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from inspect_clbench.logs.answers import Answer
 
 LEVEL = 0.95
+POWER = 0.8
 _TAIL = (1 - LEVEL) / 2
 FEW_CONTEXTS = 15
 """With fewer contexts an interval may hold the truth less often than it says."""
@@ -185,8 +186,13 @@ def interval_of(
         return float(low), float(high)
     freedom = stderr**4 / math.fsum(v**2 / freedom for v, freedom in parts if freedom)
     odds = math.log(rate / (1 - rate))
-    reach = float(stats.t.isf(_TAIL, freedom)) * stderr / (rate * (1 - rate))
+    reach = student_t(freedom) * stderr / (rate * (1 - rate))
     return _share(odds - reach), _share(odds + reach)
+
+
+def student_t(freedom: float) -> float:
+    """How many standard errors an interval reaches to either side."""
+    return float(statistics_library("scipy.stats").t.isf(_TAIL, freedom))
 
 
 def _share(odds: float) -> float:

@@ -18,10 +18,9 @@ from inspect_clbench.logs.answers import (
     answer_of,
     check_same_rows,
     people_names,
-    read_summaries,
     score_names,
 )
-from inspect_clbench.logs.files import Log, Paths, find_logs
+from inspect_clbench.logs.files import Log, Paths, find_logs, read_summaries
 from inspect_clbench.logs.samples import read_task_samples
 from inspect_clbench.logs.series import Series, by_dataset, load_series, series_names
 from inspect_clbench.progress import progress

@@ -16,9 +16,8 @@ from inspect_clbench.logs.answers import (
     read_answers,
     read_labels,
     read_many,
-    read_summaries,
 )
-from inspect_clbench.logs.files import Log, Paths, find_logs
+from inspect_clbench.logs.files import Log, Paths, find_logs, read_summaries
 from inspect_clbench.logs.samples import read_samples
 from inspect_clbench.progress import progress
 

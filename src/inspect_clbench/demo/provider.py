@@ -16,11 +16,11 @@ from inspect_ai.model import (
     modelapi,
 )
 from inspect_ai.tool import ToolChoice, ToolInfo
-from inspect_ai.util import sample_limits
 
 from inspect_clbench.benchmarks import BENCHMARKS
 from inspect_clbench.demo.judge import is_label_prompt, judge_reply, label_reply
 from inspect_clbench.errors import ClbenchError
+from inspect_clbench.judge.asking import in_running_sample
 from inspect_clbench.judge.prompt import rubric_lines
 
 # Inspect keeps a model for all evaluations of a process; what it counts must not outlive
@@ -113,15 +113,7 @@ def _grade(prompt: str, call: int) -> str:
     for script in _scripts():
         if script.rubrics in prompt:
             # What fails during the run works when a log is judged again after it.
-            is_late = script.judge == "late" and not _in_running_sample()
+            is_late = script.judge == "late" and not in_running_sample()
             style = "plain" if is_late else script.judge
             return judge_reply(prompt, style, call, script.rubrics)
     return judge_reply(prompt)
-
-
-def _in_running_sample() -> bool:
-    try:
-        sample_limits()
-    except RuntimeError:
-        return False
-    return True

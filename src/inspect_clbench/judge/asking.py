@@ -12,7 +12,7 @@ import anyio
 from inspect_ai.event import ModelEvent
 from inspect_ai.log import transcript
 from inspect_ai.model import CachePolicy, ChatMessageUser, GenerateConfig, Model, ModelOutput
-from inspect_ai.util import LimitExceededError
+from inspect_ai.util import LimitExceededError, sample_limits
 from tenacity import RetryError
 
 from inspect_clbench.judge.prompt import CUT_OFF
@@ -49,6 +49,15 @@ class Judge:
     @property
     def name(self) -> str:
         return str(self.model)
+
+
+def in_running_sample() -> bool:
+    """Whether a run is going on, rather than the scoring of a log after it."""
+    try:
+        sample_limits()
+    except RuntimeError:
+        return False
+    return True
 
 
 def judge_limits(own: GenerateConfig, run: GenerateConfig = GenerateConfig()) -> GenerateConfig:

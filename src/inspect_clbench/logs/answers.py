@@ -16,8 +16,8 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 from inspect_clbench.benchmarks import RUBRIC_JUDGE, VERDICT_SCORERS
 from inspect_clbench.errors import ClbenchError
-from inspect_clbench.logs.files import Log, Paths, find_logs, unreadable
-from inspect_clbench.logs.summaries import ScoreSummary, Summary, read_log_summaries
+from inspect_clbench.logs.files import Log, Paths, find_logs, read_summaries
+from inspect_clbench.logs.summaries import ScoreSummary, Summary
 from inspect_clbench.metrics.error_types import Labelled, State, labelled, within_draw
 from inspect_clbench.metrics.solving import weight_in
 from inspect_clbench.progress import progress
@@ -214,13 +214,6 @@ _FRAME = (
     "scorer", "outcome", "reason", "judge", "judge_prompt", "judge_prompt_sha256",
     "judge_effort", "rubrics_met", "rubrics_total", "status", "inconsistent", "weight",
 )  # fmt: skip
-
-
-def read_summaries(log: Log) -> list[Summary]:
-    try:
-        return read_log_summaries(log.location)
-    except Exception as ex:
-        raise unreadable(log, ex, "its samples cannot be read") from None
 
 
 def score_names(

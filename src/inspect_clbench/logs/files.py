@@ -22,7 +22,7 @@ from inspect_clbench.benchmarks import (
 from inspect_clbench.data.selection import ContextDraw
 from inspect_clbench.data.sources import DEMO, model_name_of
 from inspect_clbench.errors import ClbenchError
-from inspect_clbench.logs.summaries import read_log_summaries
+from inspect_clbench.logs.summaries import Summary, read_log_summaries
 from inspect_clbench.progress import progress
 from inspect_clbench.text import printable
 
@@ -297,11 +297,14 @@ def _without_replaced(logs: list[Log]) -> list[Log]:
 def _completed(log: Log) -> int:
     if log.header.status == "success" and log.header.results:
         return log.header.results.completed_samples
+    return sum(summary.error is None for summary in read_summaries(log))
+
+
+def read_summaries(log: Log) -> list[Summary]:
     try:
-        summaries = read_log_summaries(log.location)
+        return read_log_summaries(log.location)
     except Exception as ex:
         raise unreadable(log, ex, "its samples cannot be read") from None
-    return sum(summary.error is None for summary in summaries)
 
 
 def unreadable(where: object, ex: Exception, what: str) -> ClbenchError:

@@ -14,8 +14,8 @@ from inspect_ai.log import (
 from pydantic import BaseModel
 
 from inspect_clbench.errors import ClbenchError
-from inspect_clbench.logs.answers import Answer, read_summaries, score_names, told
-from inspect_clbench.logs.files import Log, in_short
+from inspect_clbench.logs.answers import Answer, score_names, told
+from inspect_clbench.logs.files import Log, in_short, read_summaries
 
 _BULKY = frozenset({"events", "store", "attachments", "messages"})
 """What a sample holds beside its input, its answer, its metadata and its scores."""

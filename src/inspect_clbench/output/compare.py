@@ -5,9 +5,10 @@ from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
-from inspect_clbench.analysis.against import OVERALL, AgainstPublished
+from inspect_clbench.analysis.against import AgainstPublished
 from inspect_clbench.analysis.compare import Comparison, Paired, RankedGroup, Ranking
 from inspect_clbench.analysis.paired import RESAMPLES, Difference
+from inspect_clbench.benchmarks import OVERALL
 from inspect_clbench.errors import ClbenchError
 from inspect_clbench.logs.series import Series
 from inspect_clbench.output.notes import few_contexts_notes, regrade_command, source_notes

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from itertools import chain, count
 from typing import TYPE_CHECKING, Any
 
-from inspect_clbench.analysis.report import OVERALL
 from inspect_clbench.analysis.statistics import Rate
+from inspect_clbench.benchmarks import OVERALL
 from inspect_clbench.output.tables import PUBLISHED_MARKS, percent_text
 from inspect_clbench.text import one_line
 

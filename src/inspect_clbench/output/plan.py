@@ -6,6 +6,7 @@ from itertools import groupby
 
 from inspect_clbench.analysis.plan import Plan, Span
 from inspect_clbench.analysis.power import Design
+from inspect_clbench.benchmarks import PRICE_EXAMPLE
 from inspect_clbench.output.tables import Cell, Note, Table, table
 from inspect_clbench.text import counted
 
@@ -71,8 +72,7 @@ def _use_notes(plan: Plan) -> Iterator[Note | str]:
             "warning",
             f"No price is known for {', '.join(plan.unpriced)}. Give a file of prices, USD per "
             "million tokens, with --model-cost-config, as inspect eval takes it: "
-            f"{plan.unpriced[0]}: {{input: 1.25, output: 10, input_cache_write: 1.25, "
-            "input_cache_read: 0.125}",
+            f"{plan.unpriced[0]}: {PRICE_EXAMPLE}",
         )
     bottleneck = "the connections" if plan.hours >= plan.cpu_hours else "Inspect's own work"
     yield (

@@ -5,7 +5,8 @@ from typing import get_args
 
 from inspect_clbench.analysis.errors import errors
 from inspect_clbench.analysis.groups import TokenRule
-from inspect_clbench.analysis.report import OVERALL, RUBRICS_MET, RateTable, report
+from inspect_clbench.analysis.report import RUBRICS_MET, RateTable, report
+from inspect_clbench.benchmarks import OVERALL
 from inspect_clbench.choices import PlotKind
 from inspect_clbench.errors import ClbenchError
 from inspect_clbench.logs.files import Paths, check_one_dataset

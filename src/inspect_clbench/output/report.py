@@ -6,7 +6,8 @@ from typing import Any
 
 from inspect_clbench.analysis.errors import CrossTable, ErrorReport
 from inspect_clbench.analysis.noise import Component, NoiseTable
-from inspect_clbench.analysis.report import OVERALL, RateRow, RateTable, Report
+from inspect_clbench.analysis.report import RateRow, RateTable, Report
+from inspect_clbench.benchmarks import OVERALL
 from inspect_clbench.logs.files import Log
 from inspect_clbench.logs.series import Series
 from inspect_clbench.metrics.error_types import Coverage

@@ -18,7 +18,7 @@ from inspect_ai.log import EvalSpec
 from inspect_ai.model import GenerateConfig, Model, get_model, get_model_info, model_roles
 from inspect_ai.scorer import SampleScore
 from inspect_ai.solver import TaskState
-from inspect_ai.util import EarlyStop, display_counter, sample_limits
+from inspect_ai.util import EarlyStop, display_counter
 from pydantic import JsonValue
 from rich.text import Text
 
@@ -26,12 +26,20 @@ from inspect_clbench.benchmarks import (
     CLBENCH,
     DEFAULT_JUDGE,
     GRADER,
+    PRICE_EXAMPLE,
     RUBRIC_JUDGE,
     benchmark_of,
     bound_graders,
 )
 from inspect_clbench.errors import ClbenchError
-from inspect_clbench.judge.asking import BATCH_SECONDS, Asked, Judge, judge_limits, probe
+from inspect_clbench.judge.asking import (
+    BATCH_SECONDS,
+    Asked,
+    Judge,
+    in_running_sample,
+    judge_limits,
+    probe,
+)
 from inspect_clbench.solvers import check_replay
 
 logger = getLogger(__name__)
@@ -123,15 +131,6 @@ def _run_settings() -> GenerateConfig:
 
 def _model_under_test() -> Model:
     return get_model()  # inspect-evals-lint: ignore[get_model_location] -- called by the scorers only, while they score
-
-
-def in_running_sample() -> bool:
-    """Whether a run is going on, rather than the scoring of a log after it."""
-    try:
-        sample_limits()
-    except RuntimeError:
-        return False
-    return True
 
 
 def never_answered(state: TaskState) -> bool:
@@ -291,8 +290,7 @@ def _check_prices(models: Sequence[Model]) -> None:
         raise ClbenchError(
             f"budget: no price is known for {', '.join(unknown)}, so what they cost cannot be "
             "counted. Give US dollars per million tokens in a file: --model-cost-config FILE, "
-            f"with a line such as {unknown[0]}: {{input: 1.25, output: 10, input_cache_write: "
-            "1.25, input_cache_read: 0.125}"
+            f"with a line such as {unknown[0]}: {PRICE_EXAMPLE}"
         )
 
 
