@@ -32,7 +32,7 @@ SEED = 20260203
 RATES = (0.05, 0.2, 0.5)
 DRAWS = (25, 50, 150)
 ALIKE = 0.3
-"""The correlation of two tasks of a context; in runs of real models it is 0.2 to 0.4."""
+"""The correlation of two tasks of a context: an assumption."""
 
 LEAST = 0.93
 """The aim; above 0.98 an interval is wider than it need be."""

@@ -342,7 +342,8 @@ def test_the_figures_of_reading_are_those_of_their_receipt() -> None:
 
 def test_the_figures_of_intervals_and_power_are_those_of_their_receipts() -> None:
     rows = re.findall(
-        r"^(full|draw).*? (0\.\d+) \(.*?\) +0\.\d+ \((\S+) to (\S+)\)",
+        r"^(full|draw).*? (0\.\d+) \(.*?\) +0\.\d+ \((\S+) to (\S+)\)"
+        r" +0\.\d+ \((\S+) to (\S+)\)",
         receipt("coverage"),
         re.M,
     )
@@ -353,6 +354,8 @@ def test_the_figures_of_intervals_and_power_are_those_of_their_receipts() -> Non
     assert f"in {min(overall)} to {max(overall)} of the cases overall" in text
     low, high = min(row[2] for row in full), max(row[3] for row in full)
     assert f"in {low} to {high} by category" in text
+    low, high = min(row[4] for row in full), max(row[5] for row in full)
+    assert f"in {low} to {high} by sub-category" in text
     drawn = [row[1] for row in draws]
     assert f"of draws in {min(drawn)} to {max(drawn)} overall" in text
     held = re.findall(r"^.* 0\.\d+ +(0\.\d+) +\d+$", receipt("agreement"), re.M)

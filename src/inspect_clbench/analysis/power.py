@@ -42,7 +42,11 @@ class Spread:
 
     @classmethod
     def usual(cls, rate: float) -> "Spread":
-        """Shares of rate (1 - rate) such that full runs spread as published ones do."""
+        """Shares of rate (1 - rate).
+
+        That of runs lets full runs spread as published ones do; how the rest is divided is
+        an assumption.
+        """
         whole = rate * (1 - rate)
         return cls(0.30 * whole, 0.15 * whole, 0.55 * whole)
 
