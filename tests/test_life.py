@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 from inspect_ai import eval, score
 from inspect_ai.log import EvalLog, read_eval_log
 
-from inspect_clbench.analysis import load_series, report
+from inspect_clbench.analysis import compare, load_series, report
 from inspect_clbench.benchmarks import CLBENCH, CLBENCH_LIFE
 from inspect_clbench.data.dataset import load_samples
 from inspect_clbench.demo.judge import is_met
@@ -103,6 +104,15 @@ def test_tables_and_the_leaderboard_know_its_categories(life_log: EvalLog) -> No
 def test_the_two_benchmarks_do_not_share_a_table(life_log: EvalLog, demo_log: str) -> None:
     with pytest.raises(ClbenchError, match="different datasets"):
         report([life_log.location, demo_log])
+
+
+def test_a_comparison_in_a_folder_of_both_asks_for_the_dataset(
+    life_log: EvalLog, demo_log: str, tmp_path: Path
+) -> None:
+    for path in (life_log.location, demo_log):
+        shutil.copy(path, tmp_path)
+    with pytest.raises(ClbenchError, match=r"different datasets .* Choose one: --dataset"):
+        compare(str(tmp_path))
 
 
 @pytest.mark.parametrize("name", ["CL-bench Life.jsonl", "CL-bench-Life.jsonl"])

@@ -131,6 +131,15 @@ def test_shares_and_what_would_help(tmp_path: Path) -> None:
     assert "standard error of its rate is 25.00 points" in " ".join(done.stdout.split())
 
 
+@pytest.mark.filterwarnings("error")
+def test_draws_of_contexts_without_a_difference_are_passed_over(tmp_path: Path) -> None:
+    # Of the contexts of one task each, some draws hold solved tasks only, or none at all.
+    rows = [row(name, context=name) for name in "abc"]
+    log = make_log(tmp_path, rows, {"a": [Y], "b": [N], "c": [N]}).location
+    (found,) = noise_of(log).rows
+    assert found.shares["context"] is not None
+
+
 def test_the_same_judge_again_is_found_in_the_log(tmp_path: Path) -> None:
     second = {**PLAN, "a": [N, Y]}
     log = make_log(tmp_path, ROWS, PLAN, epochs=2, again=[("judge", second)]).location

@@ -139,8 +139,11 @@ def test_a_pilot_in_which_all_is_solved_leaves_the_assumed_variances(tmp_path: P
     [
         ({"epochs": 0}, "epochs=0: give a number above 0"),
         ({"latency": 0}, "latency=0: give a number above 0"),
-        ({"rate": 20}, "rate=20: give a share between 0 and 1"),
-        ({"detect": 3}, "detect=3: give a difference between 0 and 1"),
+        ({"rate": 20}, "rate=20: give a share between 0 and 1, .*clbench: --rate 20, in %"),
+        (
+            {"detect": 3},
+            "detect=3: give a difference between 0 and 1, .*clbench: --detect 5, in",
+        ),
         ({"answer_tokens": -1}, "-1 tokens"),
         ({"contexts": 1}, "contexts=1"),
     ],

@@ -137,6 +137,20 @@ def test_the_leaderboard_object_must_follow_from_the_files(folder: Path) -> None
     assert verify([folder]).problems == (f"{path}: not there",)
 
 
+def test_a_rate_that_the_graded_files_do_not_give_is_said_in_words(folder: Path) -> None:
+    for path in folder.glob("*.jsonl"):
+        write_lines(path, _change_all(read_lines(path)))
+    problems = verify([folder], "demo").problems
+    assert any(problem.endswith("the graded files give no such rate") for problem in problems)
+    assert not any("None" in problem for problem in problems)
+
+
+def _change_all(rows: Rows) -> Rows:
+    return [
+        row | {"metadata": row["metadata"] | {"task_id": f"{n}"}} for n, row in enumerate(rows)
+    ]
+
+
 def test_a_set_without_graded_files_is_off(folder: Path) -> None:
     for path in folder.glob("*_graded.jsonl"):
         path.unlink()

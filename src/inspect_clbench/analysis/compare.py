@@ -208,6 +208,7 @@ def _chosen(
     found = _scores_of(judge, load_series([log for log in logs if log.model in order] or logs))
     if order:
         found.sort(key=lambda one: order.index(one.model))
+    check_one_dataset([log for one in found for log in one.logs])
     several: defaultdict[tuple[str, str], list[Series]] = defaultdict(list)
     for one in found:
         several[one.model, one.effort].append(one)

@@ -133,6 +133,7 @@ def _components(
     )
     drawn = _estimates(weights @ sums)
     sizes = sum(drawn[part] for part in COMPONENTS if parts[part] is not None)
+    sizes = np.where(sizes == 0, np.nan, sizes)  # a draw without any difference has no shares
     tail = 50 * (1 - LEVEL)
     shares: dict[Component, Rate | None] = dict.fromkeys(COMPONENTS)
     for part, variance in parts.items():

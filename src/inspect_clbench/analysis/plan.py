@@ -177,7 +177,9 @@ def plan(
         if not value > 0:
             raise ClbenchError(f"{name}={value}: give a number above 0.")
     if not 0 < rate < 1:
-        raise ClbenchError(f"rate={rate}: give a share between 0 and 1, such as 0.2.")
+        raise ClbenchError(
+            f"rate={rate}: give a share between 0 and 1, such as 0.2 (to clbench: --rate 20, in %)."
+        )
     known = read_prices(prices) if isinstance(prices, str | PathLike) else prices or {}
     lengths, spread, rate = _from_pilot(pilot, rate)
     if answer_tokens is not None:

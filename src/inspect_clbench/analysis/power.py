@@ -123,7 +123,10 @@ def cheapest(
 ) -> Design | None:
     """The design with the fewest samples, and so the least money, that shows a difference."""
     if not 0 < detect < 1:
-        raise ClbenchError(f"detect={detect}: give a difference between 0 and 1, such as 0.03.")
+        raise ClbenchError(
+            f"detect={detect}: give a difference between 0 and 1, such as 0.05 "
+            "(to clbench: --detect 5, in points)."
+        )
     numbers = range(4, len(sizes) + 1)
     found = [
         design

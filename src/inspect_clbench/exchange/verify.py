@@ -216,7 +216,8 @@ def _wrong_board(
         return
     for key, value in expected.items():
         if key not in ("model", "org") and board[key] != value:
-            yield f"{path}: {key} is {board[key]}, but the graded files give {value}"
+            given = "no such rate" if value is None else value
+            yield f"{path}: {key} is {board[key]}, but the graded files give {given}"
     model, name = board["model"], model_name_of([file.path for file in files])
     if not isinstance(model, str) or not _letters(model):
         yield f"{path}: the model has no name"

@@ -370,7 +370,7 @@ def describe(series: Series) -> str:
     """A series in words: model, effort, judge, prompt and runs."""
     effort = f", effort {series.effort}" if series.effort else ""
     again = f" (again {series.again})" if series.again else ""
-    prompt = f" ({series.judge_prompt} prompt)" if series.judge_prompt else ""
+    prompt = f" (prompt: {series.judge_prompt})" if series.judge_prompt else ""
     judge = f"{series.judge or 'none'}{again}{prompt}"
     return f"{series.model}{effort}; judge: {judge}; {counted(series.runs, 'run')}"
 
