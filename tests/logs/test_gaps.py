@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from inspect_ai.log import list_eval_logs, read_eval_log
+from inspect_ai.log import list_eval_logs
 
 from inspect_clbench import clbench
 from inspect_clbench.analysis import load_series, report
@@ -98,8 +98,7 @@ def test_the_command_line_counts_from_one(tmp_path: Path) -> None:
         return " ".join((done.stdout + done.stderr).split())
 
     assert "Inspect counts --limit from 1" in run("0-12")
-    (info,) = list_eval_logs(str(tmp_path))
-    assert read_eval_log(info, header_only=True).status == "error"
+    assert list_eval_logs(str(tmp_path)) == []
     run("1-12")
     run("13-24")
     assert gaps(tmp_path) == ()

@@ -270,7 +270,7 @@ def test_without_the_extra_the_message_is_how_to_get_it(
     with pytest.raises(ClbenchError) as caught:
         plot(demo_log, str(tmp_path / "x.png"))
     assert str(caught.value) == (
-        f"{library} is not installed. Install it with: pip install 'inspect-clbench[plot]'"
+        f"{library} is not installed. Install it with: pip install '.[plot]'"
     )
 
 

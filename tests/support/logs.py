@@ -368,8 +368,11 @@ def _config(
     )
 
 
+GENERATE = {"tool_calls": "none"}
+
+
 def _plan(made: Task, config: Mapping[str, Any]) -> EvalPlan:
-    step = EvalPlanStep(solver="generate", params={"tool_calls": "loop"}, params_passed={})
+    step = EvalPlanStep(solver="generate", params=GENERATE, params_passed=GENERATE)
     return EvalPlan(
         steps=[step], config=made.config.merge(GenerateConfig(**{"max_retries": 1, **config}))
     )

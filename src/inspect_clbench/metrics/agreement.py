@@ -10,17 +10,19 @@ of statsmodels and Inspect.
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from itertools import combinations
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-import numpy as np
 from inspect_ai.scorer import Metric, SampleScore, Value, metric
-from numpy.typing import NDArray
+
+if TYPE_CHECKING:  # else imported where it is used: Inspect imports this module at each start
+    import numpy as np
+    from numpy.typing import NDArray
 
 Words = tuple[Hashable, ...]
 """What each judge said of one thing; None where one said nothing."""
 
 Names = tuple[str, ...]
-Array = NDArray[np.float64]
+Array: TypeAlias = "NDArray[np.float64]"
 
 YES_NO: dict[Hashable, bool] = {"y": True, "n": False}
 """The letters of a status list that say something."""
@@ -111,6 +113,8 @@ def share_alike(words: Sequence[Words], counts: Array, i: int = 0, j: int = 1) -
 
 def mean_share(words: Sequence[Words], counts: Array) -> Array:
     """The share on which two judges say the same, as the mean over the pairs of judges."""
+    import numpy as np
+
     pairs = combinations(range(len(words[0]) if words else 0), 2)
     shares = np.array([share_alike(words, counts, i, j) for i, j in pairs])
     found = ~np.isnan(shares)
@@ -125,6 +129,8 @@ def unanimous(words: Sequence[Words], counts: Array) -> Array:
 
 def kappa(words: Sequence[Words], counts: Array, i: int = 0, j: int = 1) -> Array:
     """Cohen's kappa of two judges; nan where both always say the same word."""
+    import numpy as np
+
     counts = counts * known_to_both(words, i, j)
     total = counts.sum(-1)
     alike = counts @ _floats(w[i] == w[j] for w in words)
@@ -137,6 +143,8 @@ def kappa(words: Sequence[Words], counts: Array, i: int = 0, j: int = 1) -> Arra
 
 def alpha(words: Sequence[Words], counts: Array) -> Array:
     """Krippendorff's alpha for words without an order; nan where all words are the same."""
+    import numpy as np
+
     tallies = [Counter(word for word in w if word is not None) for w in words]
     sizes = _floats(tally.total() for tally in tallies) * several(words)
     mixed = (
@@ -162,10 +170,14 @@ def several(words: Sequence[Words]) -> Array:
 
 
 def _floats(values: Iterable[float]) -> Array:
+    import numpy as np
+
     return np.array(list(values), dtype=float)
 
 
 def _ratio(part: Array, whole: Array) -> Array:
     """Part of the whole; nan where there is no whole."""
+    import numpy as np
+
     known = np.asarray(whole) != 0
     return np.where(known, part / np.where(known, whole, 1.0), np.nan)

@@ -3,7 +3,7 @@
 import html
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from inspect_clbench import __version__
 from inspect_clbench.analysis.groups import TokenRule
@@ -82,7 +82,7 @@ def report_page(
         how = _tables(how_run_tables(series))
         body += [
             f"<header>{head}</header>",
-            _warnings(warned_by),
+            _warnings(warned_by, series),
             f"<section><h2>Results</h2>\n{_tables(tables)}</section>",
             f"<section><h2>Pictures</h2>\n{pictures}</section>",
             f"<section class=how><h2>How it was run</h2>\n{how}</section>",
@@ -114,12 +114,15 @@ def _facts(series: Sequence[Series]) -> str:
     return " · ".join(facts)
 
 
-def _warnings(tables: Sequence[Table]) -> str:
+def _warnings(tables: Sequence[Table], series: Sequence[Series]) -> str:
     found = dict.fromkeys(note for table in tables for note in table.notes if note.is_warning)
     if not found:
         return ""
     texts = (str(note) if note.kind == "incomplete" else note.text for note in found)
     items = "\n".join(f"<li>{escaped(text)}</li>" for text in texts)
+    for log in (log for one in series for log in one.logs):
+        # The page is sent to others, who need not know in which folder the log was.
+        items = items.replace(escaped(str(log)), escaped(PurePath(str(log)).name))
     return f"<section class=warnings><h2>Read this first</h2><ul>\n{items}\n</ul></section>"
 
 
