@@ -1,7 +1,6 @@
 """Whether one model beats another: series, paired over the same tasks and runs."""
 
 import statistics
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations
@@ -13,6 +12,7 @@ from inspect_clbench.analysis.against import (
     against_published,
 )
 from inspect_clbench.analysis.frames import Result
+from inspect_clbench.analysis.groups import divide
 from inspect_clbench.analysis.paired import (
     Difference,
     PairedTask,
@@ -209,14 +209,11 @@ def _chosen(
     if order:
         found.sort(key=lambda one: order.index(one.model))
     check_one_dataset([log for one in found for log in one.logs])
-    several: defaultdict[tuple[str, str], list[Series]] = defaultdict(list)
-    for one in found:
-        several[one.model, one.effort].append(one)
-    for (model, _), same in several.items():
+    for same in divide(found, lambda one: (one.model, one.effort)).values():
         if len(same) > 1:
             held = "; ".join(series_names(same))
             raise ClbenchError(
-                f"{model}: {len(same)} series, not one ({held}). Choose between judges with "
+                f"{same[0].model}: {len(same)} series, not one ({held}). Choose between judges with "
                 "--judge, or name the logs of one of them."
             )
     return found
@@ -276,7 +273,7 @@ def _ranking(series: Sequence[Series], seed: int) -> Ranking:
 
 def _pair(series: Sequence[Series]) -> Paired:
     """The tasks that all models have scores for."""
-    scored = [_by_task(one) for one in series]
+    scored = [divide(one.scored, lambda answer: answer.task_id) for one in series]
     by_run = len({frozenset(answer.run for answer in one.answers) for one in series}) == 1
     every = {task_id: None for tasks in scored for task_id in tasks}
     tasks: list[PairedTask] = []
@@ -298,13 +295,6 @@ def _pair(series: Sequence[Series]) -> Paired:
         missing=tuple(tuple(sorted(every.keys() - one.keys())) for one in scored),
         no_common_run=tuple(no_common_run),
     )
-
-
-def _by_task(series: Series) -> dict[str, list[Answer]]:
-    tasks: defaultdict[str, list[Answer]] = defaultdict(list)
-    for answer in series.scored:
-        tasks[answer.task_id].append(answer)
-    return dict(tasks)
 
 
 def _paired_task(sides: Sequence[Sequence[Answer]], by_run: bool) -> PairedTask | None:
@@ -329,9 +319,7 @@ def _by_category(
     tasks: Sequence[PairedTask], order: Sequence[str]
 ) -> dict[str, list[PairedTask]]:
     """The tasks of each category that is named, in the benchmark's order."""
-    groups: defaultdict[str, list[PairedTask]] = defaultdict(list)
-    for task in tasks:
-        groups[task.category].append(task)
+    groups = divide(tasks, lambda task: task.category)
     names = [name for name in order if name in groups]
     names += [name for name in groups if name and name not in order]
     return {name: groups[name] for name in names}

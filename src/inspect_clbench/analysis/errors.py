@@ -10,12 +10,11 @@ import numpy as np
 
 from inspect_clbench.analysis.bootstrap import share_figure
 from inspect_clbench.analysis.frames import Result
-from inspect_clbench.analysis.groups import grouping
+from inspect_clbench.analysis.groups import divide, grouping
 from inspect_clbench.analysis.published import published_tables
 from inspect_clbench.analysis.report import (
     RateTable,
     build_rate_table,
-    divide,
     known_groups,
 )
 from inspect_clbench.analysis.statistics import Rate

@@ -1,18 +1,23 @@
-"""Ways to divide the tasks of a benchmark: by sub-category, length, turns, rubrics."""
+"""Groups of tasks: ways to divide the tasks of a benchmark: by sub-category, length, turns, rubrics."""
 
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from inspect_clbench.benchmarks import Benchmark
 from inspect_clbench.choices import By
 from inspect_clbench.errors import ClbenchError
 from inspect_clbench.logs.answers import Answer
 
-_K = 1024  # nearer to the task counts of the paper's bins than 1,000
-_LENGTHS = ((0, "0-4K"), (4 * _K, "4-8K"), (8 * _K, "8-16K"), (16 * _K, "16-32K"), (32 * _K, "32K+"))  # fmt: skip
+K = 1024  # nearer to the task counts of the paper's bins than 1,000
+_LENGTHS = ((0, "0-4K"), (4 * K, "4-8K"), (8 * K, "8-16K"), (16 * K, "16-32K"), (32 * K, "32K+"))  # fmt: skip
 _TURNS = ((1, "1 turn"), (2, "2 turns"), (3, "3 turns"), (4, "4+ turns"))
 _RUBRICS = ((0, "1-5"), (6, "6-10"), (11, "11-15"), (16, "16-20"), (21, "21-30"), (31, "31+"))
+
+T = TypeVar("T")
+G = TypeVar("G")
 
 
 @dataclass(frozen=True)
@@ -37,7 +42,9 @@ class Grouping:
     title: str
     names: tuple[str, ...]
     group_of: Callable[[Answer], str]
-    note: str = ""
+    token_rule: str = ""
+    """How prompt tokens are estimated, for groups by length."""
+
     spans: tuple[tuple[str, int], ...] = ()
     """Names for so many of the groups each, where there are too many for one table."""
 
@@ -59,19 +66,26 @@ def grouping(by: By, benchmark: Benchmark, tokens: TokenRule | None = None) -> G
             return Grouping("sub-category", names, lambda a: a.sub_category, spans=spans)
         case By.LENGTH:
             rule = tokens or TokenRule.chars_per_token()
-            note = f"Prompt length in tokens, estimated as {rule.name}; 1K = {_K:,} tokens."
-            return _binned("prompt length", _LENGTHS, rule.count, note)
+            return _binned("prompt length", _LENGTHS, rule.count, rule.name)
         case By.TURNS:
             return _binned("user turns in the prompt", _TURNS, lambda a: a.turns)
         case By.RUBRIC_COUNT:
             return _binned("number of rubrics", _RUBRICS, lambda a: a.rubrics_total)
 
 
+def divide(things: Iterable[T], group_of: Callable[[T], G]) -> defaultdict[G, list[T]]:
+    """The answers or tasks of each group."""
+    divided: defaultdict[G, list[T]] = defaultdict(list)
+    for one in things:
+        divided[group_of(one)].append(one)
+    return divided
+
+
 def _binned(
     title: str,
     bins: Sequence[tuple[int, str]],
     measure: Callable[[Answer], float],
-    note: str = "",
+    token_rule: str = "",
 ) -> Grouping:
     starts = [start for start, _ in bins]
     names = tuple(name for _, name in bins)
@@ -79,4 +93,4 @@ def _binned(
     def group_of(answer: Answer) -> str:
         return names[max(bisect_right(starts, measure(answer)) - 1, 0)]
 
-    return Grouping(title, names, group_of, note)
+    return Grouping(title, names, group_of, token_rule)

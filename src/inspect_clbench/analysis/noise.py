@@ -107,12 +107,11 @@ def _asked_again(series: "Series", others: Sequence["Series"]) -> list["Series"]
 def _row(series: "Series", name: str, again: Sequence["Series"]) -> NoiseRow:
     verdicts: defaultdict[tuple[str, str, int], list[bool]] = defaultdict(list)
     for answer in (a for one in (series, *again) for a in one.scored):
-        verdicts[answer.log.eval_id, answer.task_id, answer.epoch].append(answer.solved)
+        verdicts[_key(answer)].append(answer.solved)
     tasks: defaultdict[str, defaultdict[str, list[list[bool]]]]
     tasks = defaultdict(lambda: defaultdict(list))
     for answer in series.scored:
-        asked = verdicts[_key(answer)]
-        tasks[answer.context_id][answer.task_id].append(asked)
+        tasks[answer.context_id][answer.task_id].append(verdicts[_key(answer)])
     return _components(series, name, [list(some.values()) for some in tasks.values()])
 
 
@@ -224,10 +223,8 @@ def _or_zero(values: Any) -> Any:
 
 def _stderrs(parts: Mapping[Component, float | None], sums: _Sums) -> dict[str, float]:
     if not sums.answers:
-        nothing = math.nan
-        return dict.fromkeys(
-            ("stderr", "stderr_twice_the_runs", "stderr_twice_the_contexts"), nothing
-        )
+        names = ("stderr", "stderr_twice_the_runs", "stderr_twice_the_contexts")
+        return dict.fromkeys(names, math.nan)
     lasting = (parts["context"] or 0.0) * sums.size / sums.answers**2
     lasting += (parts["task"] or 0.0) * sums.task_sizes / sums.answers**2
     passing = ((parts["run"] or 0.0) + (parts["judge"] or 0.0)) / sums.answers

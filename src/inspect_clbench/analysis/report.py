@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal, cast
 
 from inspect_clbench.analysis.frames import Result
-from inspect_clbench.analysis.groups import TokenRule, grouping
+from inspect_clbench.analysis.groups import TokenRule, divide, grouping
 from inspect_clbench.analysis.noise import NoiseTable, noise_table
 from inspect_clbench.analysis.published import (
     Block,
@@ -87,7 +87,9 @@ class RateTable(Result):
     divided_by: str = ""
     """What tasks are divided by, in words."""
 
-    group_note: str = ""
+    token_rule: str = ""
+    """How prompt tokens were estimated, where tasks are divided by them."""
+
     tasks: Mapping[str, int] = field(default_factory=dict)
     """How many tasks each group has."""
 
@@ -206,7 +208,6 @@ def group_table(
     """Solving rates by groups of tasks."""
     groups = grouping(by, series[0].benchmark, tokens)
     divided = {id(one): divide(one.scored, groups.group_of) for one in series}
-
     designs = {id(one): design_of(one.scored, one.draw) for one in series}
 
     def rate(one: Series, group: str) -> Rate:
@@ -226,7 +227,7 @@ def group_table(
         sources=_wanted(series, **{by.value: published}),
         spans=groups.spans,
         divided_by=groups.title,
-        group_note=groups.note,
+        token_rule=groups.token_rule,
         tasks={name: members.count(name) for name in groups.names},
         ci=ci,
     )
@@ -237,7 +238,6 @@ def threshold_table(
 ) -> RateTable:
     """Pass rates if part of the rubrics were enough, and the mean share of rubrics met."""
     by_title = {f"{threshold} %": threshold for threshold in THRESHOLDS}
-
     usable = {id(one): with_known_rubrics(one.scored) for one in series}
     designs = {id(one): design_of(usable[id(one)], one.draw) for one in series}
 
@@ -371,16 +371,6 @@ def published_rows(
         for source in sources
         for row in source.rows
     ]
-
-
-def divide(
-    answers: Sequence[Answer], group_of: Callable[[Answer], str]
-) -> defaultdict[str, list[Answer]]:
-    """The answers of each group of tasks."""
-    divided: defaultdict[str, list[Answer]] = defaultdict(list)
-    for answer in answers:
-        divided[group_of(answer)].append(answer)
-    return divided
 
 
 def with_known_rubrics(answers: Sequence[Answer]) -> list[Answer]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 from inspect_ai.log import EvalSample
 from inspect_ai.scorer import CORRECT, INCORRECT, NOANSWER, Score
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, Field, ValidationError
 
 from inspect_clbench.benchmarks import RUBRIC_JUDGE, VERDICT_SCORERS
 from inspect_clbench.errors import ClbenchError
@@ -252,7 +252,8 @@ def answer_of(
     where = f"{log}: task {sample.id}, epoch {sample.epoch}"
     of_sample = told(_OfSample, sample.metadata, f"{where}, metadata")
     of_score = told(_OfScore, (score.metadata if score else None) or {}, f"{where}, {scorer}")
-    votes = of_score.votes
+    fields = dict(of_score)
+    votes = fields.pop("votes")
     return Answer(
         log=log,
         task_id=str(sample.id),
@@ -269,14 +270,7 @@ def answer_of(
         outcome=outcome
         or (outcome_of(score.value, f"{where}, {scorer}") if score else "errored"),
         reason=(score.reason or "") if score else "",
-        judge=of_score.judge,
-        judge_prompt=of_score.judge_prompt,
-        judge_prompt_sha256=of_score.judge_prompt_sha256,
-        judge_effort=of_score.judge_effort,
-        rubrics_met=of_score.rubrics_met,
-        rubrics_total=of_score.rubrics_total,
-        status=of_score.status,
-        inconsistent=of_score.inconsistent,
+        **fields,
         votes=tuple(votes) if isinstance(votes, list) else (),
         votes_cut=isinstance(votes, str),
         # Logs of a draw that do not say the weights say how they were drawn.
@@ -288,10 +282,8 @@ _Text = Annotated[str, BeforeValidator(lambda value: "" if value is None else va
 _Count = Annotated[int, Field(ge=0, le=10**12)]
 
 
-class _OfSample(BaseModel):
+class _OfSample(BaseModel, coerce_numbers_to_str=True):
     """What is read of a sample's metadata."""
-
-    model_config = ConfigDict(coerce_numbers_to_str=True)
 
     context_id: _Text = ""
     context_category: _Text = ""
@@ -301,10 +293,8 @@ class _OfSample(BaseModel):
     fingerprint: _Text = ""
 
 
-class _OfScore(BaseModel):
-    """What is read of a score's metadata."""
-
-    model_config = ConfigDict(coerce_numbers_to_str=True)
+class _OfScore(BaseModel, coerce_numbers_to_str=True):
+    """What is read of a score's metadata: votes, and fields of an answer."""
 
     judge: _Text = ""
     judge_prompt: _Text = ""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from inspect_clbench.analysis.statistics import Rate
 from inspect_clbench.benchmarks import OVERALL
-from inspect_clbench.output.tables import PUBLISHED_MARKS, percent_text
+from inspect_clbench.output.tables import percent_text, row_marks
 from inspect_clbench.text import one_line
 
 if TYPE_CHECKING:
@@ -96,11 +96,7 @@ def rate_figure(table: "RateTable", groups: Sequence[str] | None = None) -> Figu
     ranks: dict[str, float] = {}
     points = []
     for row in table.rows:
-        mark = " *" if row.incomplete else ""
-        mark += " ~" if row.is_estimate else ""
-        if row.published:
-            mark = f" {PUBLISHED_MARKS[table.published.index(row.published)]}"
-        name = one_line(row.name)
+        name, mark = one_line(row.name), row_marks(row, table)
         label = _unused(broken(name) + mark, ranks)
         name += mark
         found = [

@@ -4,6 +4,7 @@ import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
+from inspect_clbench.analysis.groups import K
 from inspect_clbench.analysis.noise import NoiseRow, NoiseTable
 from inspect_clbench.analysis.published import Difference, Published
 from inspect_clbench.analysis.report import RateTable, with_known_rubrics
@@ -208,8 +209,15 @@ def _remarks(numbers: RateTable) -> list[Note | str]:
         )
     elif numbers.kind != "main":
         tasks = ", ".join(f"{name} {number:,}" for name, number in numbers.tasks.items())
-        notes += [f"Tasks: {tasks}.", *([numbers.group_note] if numbers.group_note else [])]
+        notes += [f"Tasks: {tasks}.", *token_notes(numbers)]
     return [*notes, *(interval_notes(numbers) if numbers.ci else ())]
+
+
+def token_notes(numbers: RateTable) -> list[str]:
+    """How the tokens of prompts were estimated; nothing if no length is shown."""
+    if not numbers.token_rule:
+        return []
+    return [f"Prompt length in tokens, estimated as {numbers.token_rule}; 1K = {K:,} tokens."]
 
 
 def noise_notes(numbers: NoiseTable) -> list[Note | str]:

@@ -18,6 +18,7 @@ from inspect_clbench.output.notes import (
     rate_notes,
     series_notes,
     threshold_notes,
+    token_notes,
 )
 from inspect_clbench.output.pictures import Picture, picture_ending, plot_library, save_picture
 from inspect_clbench.output.tables import Note
@@ -144,7 +145,7 @@ def rates_picture(table: RateTable, kind: PlotKind, *, alone: bool = True) -> Pi
         case "length":
             title = "solving rate by prompt length"
             chart = curves(figure, "Prompt length in tokens")
-            reading = f"Mean over runs, with the {_INTERVAL}. {table.group_note}"
+            reading = f"Mean over runs, with the {_INTERVAL}. {' '.join(token_notes(table))}"
         case "thresholds":
             title = "pass rate by share of rubrics met"
             chart = curves(figure, "Share of rubrics needed to pass")

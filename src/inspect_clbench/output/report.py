@@ -11,15 +11,20 @@ from inspect_clbench.benchmarks import OVERALL
 from inspect_clbench.logs.files import Log
 from inspect_clbench.logs.series import Series
 from inspect_clbench.metrics.error_types import Coverage
-from inspect_clbench.output.notes import label_notes, noise_notes, rate_notes, series_notes
+from inspect_clbench.output.notes import (
+    label_notes,
+    noise_notes,
+    rate_notes,
+    series_notes,
+)
 from inspect_clbench.output.tables import (
-    PUBLISHED_MARKS,
     Cell,
     Note,
     Table,
     Tone,
     initials,
     percent,
+    row_marks,
     share,
     table,
 )
@@ -94,7 +99,7 @@ def rate_table(numbers: RateTable, remarks: Sequence[Note | str] | None = None) 
     nothing_told = (None,) * len(numbers.told)
     rows = [
         {
-            "Model": Cell(_marked_name(row, numbers), row.model, _tone(row)),
+            "Model": Cell(row.model + row_marks(row, numbers), row.model, _tone(row)),
             **dict(zip(numbers.told, row.told or nothing_told, strict=True)),
             **({"Solved in": _solved_in(row)} if row.measure else {}),
             **{group: percent(row.rates[group], _tone(row, group)) for group in numbers.groups},
@@ -147,13 +152,6 @@ def _tone(row: RateRow, group: str = "") -> Tone:
     if row.published:
         return "published"
     return "headline" if group == OVERALL else ""
-
-
-def _marked_name(row: RateRow, numbers: RateTable) -> str:
-    """The model's name, with marks that refer to the notes."""
-    if row.published:
-        return f"{row.model} {PUBLISHED_MARKS[numbers.published.index(row.published)]}"
-    return row.model + (" *" if row.incomplete else "") + (" ~" if row.is_estimate else "")
 
 
 def _solved_in(row: RateRow) -> Cell:

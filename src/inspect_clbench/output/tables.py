@@ -4,9 +4,12 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from inspect_clbench.analysis.statistics import Rate
+
+if TYPE_CHECKING:
+    from inspect_clbench.analysis.report import RateRow, RateTable
 
 Tone = Literal["", "headline", "published"]
 
@@ -159,6 +162,13 @@ def percent(rate: Rate | None, tone: Tone = "") -> Cell:
         if low is not None and high is not None:
             text += f"\n{mark}[{100 * low:.1f}, {100 * high:.1f}]"
     return Cell(text, figures, tone, text.replace(" ± ", "\n± "))
+
+
+def row_marks(row: "RateRow", numbers: "RateTable") -> str:
+    """What follows the name of a row and refers to the notes."""
+    if row.published:
+        return f" {PUBLISHED_MARKS[numbers.published.index(row.published)]}"
+    return (" *" if row.incomplete else "") + (" ~" if row.is_estimate else "")
 
 
 def initials(names: Iterable[str]) -> dict[str, str]:
