@@ -107,6 +107,8 @@ def test_the_two_benchmarks_do_not_share_a_table(life_log: EvalLog, demo_log: st
         "CL-bench demo",
         "CL-bench Life demo",
     ]
+    frame = report([life_log.location, demo_log]).to_pandas()
+    assert set(frame["dataset"]) == {"CL-bench demo", "CL-bench Life demo"}
 
 
 def test_a_comparison_in_a_folder_of_both_asks_for_the_dataset(

@@ -134,6 +134,12 @@ def test_a_pilot_in_which_all_is_solved_leaves_the_assumed_variances(tmp_path: P
     assert "variances assumed" in " ".join(render(found, "markdown").split())
 
 
+def test_a_pilot_is_of_one_dataset(tmp_path: Path, demo_log: str) -> None:
+    log = make_log(tmp_path / "logs", tasks("a", "b"), {"a": ["yyn"]})
+    with pytest.raises(ClbenchError, match=r"--pilot: logs of several datasets \(CL-bench, CL"):
+        plan(MODEL, dataset="demo", pilot=[log.location, demo_log])
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

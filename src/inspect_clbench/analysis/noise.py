@@ -56,6 +56,7 @@ class NoiseTable(Result):
                 share = row.shares[part] or Rate(math.nan)
                 yield {
                     "table": "noise",
+                    "dataset": self.series[0].dataset_name,
                     "model": row.model,
                     "name": row.name,
                     "component": part,

@@ -25,7 +25,7 @@ from inspect_clbench.data.dataset import draw_samples, load_samples
 from inspect_clbench.data.selection import cache_order
 from inspect_clbench.errors import ClbenchError
 from inspect_clbench.judge.prompt import load_judge_prompt
-from inspect_clbench.logs.files import Paths, check_one_dataset, find_logs
+from inspect_clbench.logs.files import Paths, find_logs
 from inspect_clbench.logs.samples import read_usages
 from inspect_clbench.logs.series import load_series, trials_of
 from inspect_clbench.metrics.solving import Trial, clustered_stderr, mean_rate, run_rates
@@ -262,7 +262,10 @@ def _from_pilot(pilot: Paths | None, rate: float) -> tuple[Lengths, Spread, floa
     if pilot is None:
         return Lengths(), Spread.usual(rate), rate
     logs = find_logs(pilot)
-    check_one_dataset(logs)
+    if len(datasets := sorted({log.dataset_name for log in logs})) > 1:
+        raise ClbenchError(
+            f"--pilot: logs of several datasets ({', '.join(datasets)}). Name those of one."
+        )
     used = [use for log in logs for use in read_usages(log)]
     if not used:
         names = ", ".join(map(str, logs))

@@ -100,6 +100,7 @@ class RateTable(Result):
             for group, rate in row.rates.items():
                 yield {
                     "table": str(self.kind),
+                    "dataset": self.series[0].dataset_name,
                     "model": row.model,
                     "name": row.name,
                     "measure": row.measure,
