@@ -198,7 +198,7 @@ def _sums(tasks: Sequence[Sequence[Sequence[float]]]) -> _Sums:
 
 
 def _estimates(sums: Any) -> dict[Component, Any]:
-    """The components of each row of sums: expected mean squares, solved from within."""
+    """The components of each row of sums, by setting mean squares equal to what is expected."""
     import numpy as np
 
     s = _Sums(*sums.T)
@@ -226,11 +226,11 @@ def _stderrs(parts: Mapping[Component, float | None], sums: _Sums) -> dict[str, 
     if not sums.answers:
         names = ("stderr", "stderr_twice_the_runs", "stderr_twice_the_contexts")
         return dict.fromkeys(names, math.nan)
-    lasting = (parts["context"] or 0.0) * sums.size / sums.answers**2
-    lasting += (parts["task"] or 0.0) * sums.task_sizes / sums.answers**2
-    passing = ((parts["run"] or 0.0) + (parts["judge"] or 0.0)) / sums.answers
+    of_tasks = (parts["context"] or 0.0) * sums.size / sums.answers**2
+    of_tasks += (parts["task"] or 0.0) * sums.task_sizes / sums.answers**2
+    of_runs = ((parts["run"] or 0.0) + (parts["judge"] or 0.0)) / sums.answers
     return {
-        "stderr": math.sqrt(lasting + passing),
-        "stderr_twice_the_runs": math.sqrt(lasting + passing / 2),
-        "stderr_twice_the_contexts": math.sqrt((lasting + passing) / 2),
+        "stderr": math.sqrt(of_tasks + of_runs),
+        "stderr_twice_the_runs": math.sqrt(of_tasks + of_runs / 2),
+        "stderr_twice_the_contexts": math.sqrt((of_tasks + of_runs) / 2),
     }

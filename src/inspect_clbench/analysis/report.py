@@ -278,7 +278,7 @@ def _consistency_rows(series: Series, base: RateRow) -> Iterator[RateRow]:
     for k in range(1, series.runs + 1):
         usable = [answers for answers in by_task if len(answers) >= k]
         design = design_of((answers[0] for answers in usable), series.draw)
-        # Once is once: for k = 1 both are the solving rate.
+        # For k = 1 both are the solving rate, where no answer is missing.
         for measure, chance in (("pass@", at_least_one), ("pass^", every_one))[:k]:
             trials: defaultdict[str, list[Trial]] = defaultdict(list)
             for answers in usable:

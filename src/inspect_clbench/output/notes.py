@@ -227,7 +227,7 @@ def noise_notes(numbers: NoiseTable) -> list[Note | str]:
         *(_what_would_help(row) for row in numbers.rows if row.stderr),
         "Shares by analysis of variance, in brackets 95 % intervals from drawing contexts anew. "
         "A dash: cannot be told from the column before it, or the judge was not asked again, "
-        "and its wavering is part of the runs'. The standard error is in points, for tasks of "
+        "and how its verdicts vary is part of the runs'. The standard error is in points, for tasks of "
         "the kind.",
     ]
 
