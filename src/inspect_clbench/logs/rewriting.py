@@ -16,7 +16,7 @@ from inspect_clbench.progress import tell
 try:
     import fcntl
 except ImportError:  # not a POSIX system: changes are noticed, but nothing is locked
-    fcntl = None  # type: ignore[assignment]
+    fcntl = None  # type: ignore[assignment]  # a module or nothing
 
 _ENDINGS = (".eval", ".json")
 # A file as it was found; none if there was no such file.
