@@ -51,7 +51,8 @@ def another(log: Path, folder: Path, model: str, flipped: float) -> None:
             content = old.read(name)
             if name in ("header.json", "_journal/start.json"):
                 header = json.loads(content)
-                header["eval"] |= {"model": f"made/{model}", "eval_id": model, "run_id": model}
+                header["eval"] |= {"model": f"made/{model}"}
+                header["eval"] |= dict.fromkeys(("eval_id", "run_id", "task_id"), model)
                 content = json.dumps(header).encode()
             elif name == "summaries.json":
                 summaries = json.loads(content)
@@ -79,9 +80,9 @@ def opened(browser: Browser, page_file: Path) -> Page:
 
 def first_paint(browser: Browser, page_file: Path) -> float:
     page = opened(browser, page_file)
-    found: float = page.evaluate(
-        "performance.getEntriesByName('first-contentful-paint')[0].startTime"
-    )
+    entry = "performance.getEntriesByName('first-contentful-paint')[0]"
+    page.wait_for_function(f"() => {entry}")
+    found: float = page.evaluate(f"{entry}.startTime")
     page.close()
     return found
 
