@@ -21,7 +21,7 @@ from inspect_ai.log import EvalSample
 from inspect_ai.model import ModelUsage
 
 from inspect_clbench.analysis.report import main_table
-from inspect_clbench.benchmarks import ERROR_TYPES
+from inspect_clbench.benchmarks import ERROR_TYPES, GRADER
 from inspect_clbench.errors import ClbenchError
 from inspect_clbench.files import check_target, replacing, write_text
 from inspect_clbench.judge.prompt import numbered_rubrics
@@ -211,7 +211,7 @@ def _answer(sample: EvalSample, scorer: str) -> dict[str, Any]:
         "answer": sample.output.completion,
         "rationale": "\n\n".join(map(str, rationales)) if isinstance(rationales, list) else "",
         "error": sample.error.message if sample.error else str(metadata.get("judge_error", "")),
-        "tokens": [_tokens(sample.output.usage), _tokens(sample.role_usage.get("grader"))],
+        "tokens": [_tokens(sample.output.usage), _tokens(sample.role_usage.get(GRADER))],
         "cost": sum(costs) if costs else None,
     }
 
