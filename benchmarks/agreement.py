@@ -17,7 +17,7 @@ from itertools import product
 
 import numpy as np
 
-from inspect_clbench.analysis.bootstrap import Figure, kappa_figure, share_figure
+from inspect_clbench.analysis.statistics import Figure, kappa_figure, share_figure
 from inspect_clbench.metrics.agreement import Array, Words, alpha, kappa, mean_share
 
 SEED = 20260203

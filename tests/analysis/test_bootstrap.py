@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from inspect_clbench.analysis.agreement import level_of
-from inspect_clbench.analysis.bootstrap import kappa_figure, share_figure
-from inspect_clbench.analysis.statistics import rate_of
+from inspect_clbench.analysis.statistics import kappa_figure, rate_of, share_figure
 from inspect_clbench.metrics.agreement import Array, Words, kappa
 from inspect_clbench.metrics.solving import Trial
 

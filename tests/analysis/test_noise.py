@@ -152,3 +152,14 @@ def test_the_same_judge_again_is_found_in_the_log(tmp_path: Path) -> None:
 def test_another_judge_is_not_the_same_again(tmp_path: Path) -> None:
     log = make_log(tmp_path, ROWS, PLAN, epochs=2, again=[("other", PLAN)]).location
     assert [found.variance["judge"] for found in noise_of(log).rows] == [None, None]
+
+
+def test_a_run_without_any_verdict_has_no_components(tmp_path: Path) -> None:
+    plan = {task: ["garbled", "garbled"] for task in "abcd"}
+    arguments = {"judge_failure": "unscored"}
+    log = make_log(tmp_path, ROWS, plan, epochs=2, task_args=arguments).location
+    (found,) = noise_of(log).rows
+    assert set(found.variance.values()) == {None}
+    done = clbench("report", log, "--noise")
+    assert done.exit_code == 0
+    assert "nan" not in done.stdout

@@ -3,9 +3,8 @@
 `inspect_clbench.output` makes tables, pictures and pages of the results.
 """
 
-from inspect_clbench.analysis.against import AgainstPublished
 from inspect_clbench.analysis.agreement import Agreement, agreement
-from inspect_clbench.analysis.compare import Comparison, Ranking, compare
+from inspect_clbench.analysis.compare import AgainstPublished, Comparison, Ranking, compare
 from inspect_clbench.analysis.costs import Costs, costs
 from inspect_clbench.analysis.errors import ErrorReport, errors
 from inspect_clbench.analysis.groups import TokenRule

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from inspect_clbench.analysis.bootstrap import Figure, kappa_figure, share_figure
 from inspect_clbench.analysis.frames import Result
+from inspect_clbench.analysis.statistics import Figure, kappa_figure, share_figure
 from inspect_clbench.analysis.verdicts import (
     AnswerKey,
     Judged,

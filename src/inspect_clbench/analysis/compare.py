@@ -1,16 +1,26 @@
-"""Whether one model beats another: series, paired over the same tasks and runs."""
+"""Whether one model beats another: series, paired over the same tasks and runs.
 
+Beside a published row nothing can be paired, because what a task's published rate was is not
+known. Nor is the published rate's standard error for tasks of the kind: the printed std says how far runs over
+the same tasks differ. It is estimated as
+
+    stderr = sqrt(rate * (1 - rate) / tasks * design effect)
+
+with the design effect of one's own runs (their clustered variance over that of as many
+independent tasks, because tasks of a context are alike for every model), and is no less than
+std / sqrt(runs). The interval takes the two rates for independent. They are of nearly the same
+tasks, hard for all models or easy for all, so that it is rather too wide than too narrow.
+"""
+
+import math
 import statistics
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations
 from typing import Any
 
-from inspect_clbench.analysis.against import (
-    PREFIX,
-    AgainstPublished,
-    against_published,
-)
+import numpy as np
+
 from inspect_clbench.analysis.frames import Result
 from inspect_clbench.analysis.groups import divide
 from inspect_clbench.analysis.paired import (
@@ -23,15 +33,24 @@ from inspect_clbench.analysis.paired import (
     mcnemar_p,
     rank_sets,
 )
-from inspect_clbench.analysis.statistics import statistics_library
+from inspect_clbench.analysis.published import Block, Published, published_table
+from inspect_clbench.analysis.statistics import (
+    LEVEL,
+    Rate,
+    rate_of,
+    statistics_library,
+    student_t,
+)
 from inspect_clbench.benchmarks import OVERALL
 from inspect_clbench.errors import ClbenchError
 from inspect_clbench.logs.answers import Answer, check_same_rows
 from inspect_clbench.logs.files import Place, check_one_dataset, find_logs
-from inspect_clbench.logs.series import Series, load_series, series_names
+from inspect_clbench.logs.series import Series, load_series, series_names, trials_of
 from inspect_clbench.text import some
 
 SEED = 20260203
+PREFIX = "published:"
+_BLOCKS: tuple[Block, ...] = ("main", "leaderboard")
 
 
 @dataclass(frozen=True)
@@ -147,6 +166,59 @@ class Ranking(Paired):
                 }
 
 
+@dataclass(frozen=True)
+class PublishedDifference:
+    """One's own rate less the published one, over all tasks or those of a category."""
+
+    group: str
+    tasks: int
+    contexts: int
+    rate: float
+    stderr: float | None
+    """Clustered on contexts; None where they cannot tell."""
+
+    published_rate: float
+    published_std: float | None
+    """Over the runs, as printed."""
+
+    published_stderr: float
+    """Estimated, see above."""
+
+    low: float | None
+    high: float | None
+    p: float | None
+
+    @property
+    def difference(self) -> float:
+        return self.rate - self.published_rate
+
+    @property
+    def told_apart(self) -> bool:
+        return self.p is not None and self.p < 1 - LEVEL
+
+
+@dataclass(frozen=True)
+class AgainstPublished(Result):
+    """One's own runs beside a published row."""
+
+    series: Series
+    source: Published
+    """The published table, with the one row."""
+
+    groups: tuple[PublishedDifference, ...]
+    """All tasks, then each category that was published."""
+
+    @property
+    def model(self) -> str:
+        """The published row's name."""
+        return self.source.rows[0].model
+
+    def records(self) -> Iterator[dict[str, Any]]:
+        for one in self.groups:
+            figures = asdict(one) | {"difference": one.difference}
+            yield {"model": self.series.model, "published": self.model, **figures}
+
+
 def compare(
     *logs: Place,
     model: str | Sequence[str] = (),
@@ -188,7 +260,7 @@ def compare(
                 if len(rows) == 1
                 else f"Name one published row, not {len(rows)}."
             )
-        return against_published(chosen[0], rows[0].removeprefix(PREFIX))
+        return _against_published(chosen[0], rows[0].removeprefix(PREFIX))
     check_one_dataset([log for one in chosen for log in one.logs])
     check_same_rows(answer for one in chosen for answer in one.answers)
     if len(chosen) == 2:
@@ -247,8 +319,6 @@ def _comparison(series: Sequence[Series], seed: int) -> Comparison:
 
 
 def _ranking(series: Sequence[Series], seed: int) -> Ranking:
-    import numpy as np
-
     def rates(tasks: Sequence[PairedTask]) -> tuple[float, ...]:
         weights = [task.weight for task in tasks]
         means = np.average([task.rates for task in tasks], axis=0, weights=weights)
@@ -323,6 +393,67 @@ def _by_category(
     names = [name for name in order if name in groups]
     names += [name for name in groups if name and name not in order]
     return {name: groups[name] for name in names}
+
+
+def _against_published(series: Series, name: str) -> AgainstPublished:
+    """Compare a series with a row of the benchmark's paper or leaderboard."""
+    source = _published(series.benchmark.title, name)
+    groups = []
+    for group, published in source.rows[0].rates.items():
+        answers = [a for a in series.scored if group in (OVERALL, a.category)]
+        if answers:
+            tasks = len({answer.task_id for answer in answers})
+            rate = rate_of(trials_of(answers), ci=True)
+            all_tasks = source.tasks or series.benchmark.tasks
+            of = series.benchmark.category_tasks.get(group, all_tasks)
+            groups.append(_unpaired(group, tasks, rate, published, of, source.runs))
+    return AgainstPublished(series, source, tuple(groups))
+
+
+def _published(benchmark: str, name: str) -> Published:
+    tables = [table for block in _BLOCKS if (table := published_table(benchmark, block))]
+    for table in tables:
+        for row in table.rows:
+            if row.model.casefold() == name.strip().casefold():
+                return table.chosen([row.model])
+    names = dict.fromkeys(row.model for table in tables for row in table.rows)
+    raise ClbenchError(
+        f"{PREFIX}{name}: no such row for {benchmark}. There are: {'; '.join(names)}."
+    )
+
+
+def _unpaired(
+    group: str, tasks: int, own: Rate, published: Rate, of: int, runs: int | None
+) -> PublishedDifference:
+    known = own.stderr > 0  # neither one context nor contexts that all came out alike
+    # Where they do not tell, tasks of a context count as one.
+    effect = (
+        own.stderr**2 * tasks / (own.mean * (1 - own.mean)) if known else tasks / own.contexts
+    )
+    independent = published.mean * (1 - published.mean) / of
+    over_runs = 0.0 if math.isnan(published.std) else published.std / math.sqrt(runs or 1)
+    stderr = max(math.sqrt(independent * effect), over_runs)
+    low = high = p = None
+    if known:
+        t = statistics_library("scipy.stats").t(own.contexts - 1)
+        both = math.hypot(own.stderr, stderr)
+        difference = own.mean - published.mean
+        reach = student_t(own.contexts - 1) * both
+        low, high = max(-1.0, difference - reach), min(1.0, difference + reach)
+        p = 2 * float(t.sf(abs(difference) / both))
+    return PublishedDifference(
+        group=group,
+        tasks=tasks,
+        contexts=own.contexts,
+        rate=own.mean,
+        stderr=own.stderr if known else None,
+        published_rate=published.mean,
+        published_std=None if math.isnan(published.std) else published.std,
+        published_stderr=stderr,
+        low=low,
+        high=high,
+        p=p,
+    )
 
 
 def _figures(one: Difference) -> dict[str, Any]:

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from inspect_clbench.analysis.bootstrap import share_figure
 from inspect_clbench.analysis.frames import Result
 from inspect_clbench.analysis.groups import divide, grouping
 from inspect_clbench.analysis.published import published_tables
@@ -17,7 +16,7 @@ from inspect_clbench.analysis.report import (
     build_rate_table,
     known_groups,
 )
-from inspect_clbench.analysis.statistics import Rate
+from inspect_clbench.analysis.statistics import Rate, share_figure
 from inspect_clbench.benchmarks import ERROR_TYPES, OVERALL
 from inspect_clbench.choices import By, ErrorsBy
 from inspect_clbench.errors import ClbenchError

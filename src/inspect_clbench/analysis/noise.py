@@ -9,11 +9,13 @@ contexts anew.
 import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
+import numpy as np
+
 from inspect_clbench.analysis.frames import Result
-from inspect_clbench.analysis.statistics import LEVEL, Rate
+from inspect_clbench.analysis.statistics import LEVEL, Array, Rate, drawn_anew
 
 if TYPE_CHECKING:
     from inspect_clbench.logs.answers import Answer
@@ -21,8 +23,8 @@ if TYPE_CHECKING:
 
 Component = Literal["context", "task", "run", "judge"]
 COMPONENTS: tuple[Component, ...] = get_args(Component)
-RESAMPLES = 2_000
-SEED = 20260203
+_RESAMPLES = 2_000
+_SEED = 20260203
 
 
 @dataclass(frozen=True)
@@ -123,15 +125,10 @@ def _key(answer: "Answer") -> tuple[str, str, int]:
 def _components(
     series: "Series", name: str, contexts: Sequence[Sequence[Sequence[Sequence[bool]]]]
 ) -> NoiseRow:
-    import numpy as np
-
     parts = variance_components(contexts)
     total = math.fsum(part or 0.0 for part in parts.values())
     sums = _matrix(contexts)
-    weights = np.random.default_rng(SEED).multinomial(
-        len(contexts), np.full(len(contexts), 1 / max(len(contexts), 1)), RESAMPLES
-    )
-    drawn = _estimates(weights @ sums)
+    drawn = _estimates(drawn_anew(len(contexts), _RESAMPLES, _SEED) @ sums)
     sizes = sum(drawn[part] for part in COMPONENTS if parts[part] is not None)
     sizes = np.where(sizes == 0, np.nan, sizes)  # a draw without any difference has no shares
     tail = 50 * (1 - LEVEL)
@@ -162,7 +159,7 @@ def variance_components(
     found = _estimates(sums[None, :])
     counts = _Sums(*sums)
     known = {
-        "context": True,
+        "context": counts.contexts > 0,
         "task": counts.tasks > counts.contexts,
         "run": counts.answers > counts.tasks,
         "judge": counts.again > 0,
@@ -170,10 +167,9 @@ def variance_components(
     return {part: float(found[part][0]) if known[part] else None for part in COMPONENTS}
 
 
-def _matrix(contexts: Sequence[Sequence[Sequence[Sequence[float]]]]) -> Any:
-    import numpy as np
-
-    return np.array([list(asdict(_sums(tasks)).values()) for tasks in contexts], dtype=float)
+def _matrix(contexts: Sequence[Sequence[Sequence[Sequence[float]]]]) -> Array:
+    rows = [list(asdict(_sums(tasks)).values()) for tasks in contexts]
+    return np.array(rows, dtype=float).reshape(len(contexts), len(fields(_Sums)))
 
 
 def _sums(tasks: Sequence[Sequence[Sequence[float]]]) -> _Sums:
@@ -197,10 +193,8 @@ def _sums(tasks: Sequence[Sequence[Sequence[float]]]) -> _Sums:
     return found
 
 
-def _estimates(sums: Any) -> dict[Component, Any]:
+def _estimates(sums: Array) -> dict[Component, Array]:
     """The components of each row of sums, by setting mean squares equal to what is expected."""
-    import numpy as np
-
     s = _Sums(*sums.T)
     with np.errstate(divide="ignore", invalid="ignore"):
         judge = _or_zero(s.of_judge / s.again)
@@ -216,9 +210,7 @@ def _estimates(sums: Any) -> dict[Component, Any]:
     return {part: np.maximum(parts[part], 0.0) for part in COMPONENTS}
 
 
-def _or_zero(values: Any) -> Any:
-    import numpy as np
-
+def _or_zero(values: Any) -> Array:
     return np.where(np.isfinite(values), values, 0.0)
 
 

@@ -7,7 +7,15 @@ from functools import cache
 from itertools import combinations
 from typing import Any
 
-from inspect_clbench.analysis.statistics import LEVEL, POWER, statistics_library
+import numpy as np
+
+from inspect_clbench.analysis.statistics import (
+    LEVEL,
+    POWER,
+    Array,
+    drawn_anew,
+    statistics_library,
+)
 
 RESAMPLES = 9_999
 _BATCH = 1_000
@@ -89,8 +97,6 @@ def difference_of(tasks: Sequence[PairedTask], a: int = 0, b: int = 1) -> Differ
         a: Which of the models is A.
         b: Which of the models is B.
     """
-    import numpy as np
-
     rates = np.array([(task.rates[a], task.rates[b]) for task in tasks], dtype=float)
     differences = rates[:, 0] - rates[:, 1]
     names, codes, weights = _contexts(tasks)
@@ -137,8 +143,6 @@ def all_pairs(
         seed: The same seed gives the same intervals.
         draws: How often contexts are drawn anew.
     """
-    import numpy as np
-
     models = range(len(tasks[0].rates))
     found = [difference_of(tasks, a, b) for a, b in combinations(models, 2)]
     measured = [index for index, one in enumerate(found) if one.low is not None]
@@ -191,8 +195,6 @@ def bootstrap_interval(tasks: Sequence[PairedTask], seed: int) -> tuple[float, f
         tasks: The paired tasks.
         seed: The same seed gives the same interval.
     """
-    import numpy as np
-
     _, codes, weights = _contexts(tasks)
     sums = np.bincount(codes, weights * [task.a - task.b for task in tasks])
     sizes = np.bincount(codes, weights)
@@ -232,19 +234,14 @@ def holm(p_values: Sequence[float | None]) -> list[float | None]:
     return [None if p is None else float(next(corrected)) for p in p_values]
 
 
-def _contexts(tasks: Sequence[PairedTask]) -> tuple[Any, Any, Any]:
+def _contexts(tasks: Sequence[PairedTask]) -> tuple[Any, Any, Array]:
     """The names of the contexts, and of each task the number of its own and the weight."""
-    import numpy as np
-
     names, codes = np.unique([task.context_id for task in tasks], return_inverse=True)
     return names, codes, np.array([task.weight for task in tasks])
 
 
-def _largest_t(differences: Any, codes: Any, weights: Any, seed: int, draws: int) -> Any:
+def _largest_t(differences: Array, codes: Any, weights: Array, seed: int, draws: int) -> Array:
     """The largest |t| of all columns in each draw of contexts, in ascending order."""
-    import numpy as np
-
-    random = np.random.default_rng(seed)
     mean = np.average(differences, axis=0, weights=weights)
     sizes = np.bincount(codes, weights)
     count = len(sizes)
@@ -252,26 +249,18 @@ def _largest_t(differences: Any, codes: Any, weights: Any, seed: int, draws: int
         [np.bincount(codes, column) for column in ((differences - mean) * weights[:, None]).T]
     )
     whole = np.sqrt((sums**2).sum(axis=0) * count / (count - 1)) / sizes.sum()
-    parts = np.column_stack([sizes, sizes**2, sums, sums**2, sums * sizes[:, None]])
-    largest = []
-    for start in range(0, draws, _BATCH):
-        size = min(_BATCH, draws - start)
-        drawn = random.multinomial(count, np.full(count, 1 / count), size)
-        total, squared, *moments = np.split(
-            drawn @ parts, np.cumsum([1, 1, *[sums.shape[1]] * 2]), axis=1
-        )
-        moved = moments[0] / total
-        squares = moments[1] - 2 * moved * moments[2] + moved**2 * squared
-        stderr = np.sqrt(np.maximum(squares, 0) * count / (count - 1)) / total
-        # Contexts that are all alike have no error: then that of the whole data counts.
-        stderr = np.where(stderr > _ROUNDING, stderr, whole)
-        largest.append((abs(moved) / stderr).max(axis=1))
-    return np.sort(np.concatenate(largest))
+    drawn = drawn_anew(count, draws, seed)
+    total, squared = (drawn @ sizes)[:, None], (drawn @ sizes**2)[:, None]
+    moved = drawn @ sums / total
+    squares = drawn @ sums**2 - 2 * moved * (drawn @ (sums * sizes[:, None]))
+    squares += moved**2 * squared
+    stderr = np.sqrt(np.maximum(squares, 0) * count / (count - 1)) / total
+    # Contexts that are all alike have no error: then that of the whole data counts.
+    stderr = np.where(stderr > _ROUNDING, stderr, whole)
+    return np.sort((abs(moved) / stderr).max(axis=1))
 
 
-def _fit(differences: Any, codes: Any, weights: Any) -> Any:
-    import numpy as np
-
+def _fit(differences: Array, codes: Any, weights: Array) -> Any:
     model = statistics_library("statsmodels.regression.linear_model")
     ones = np.ones((len(differences), 1))
     return model.WLS(differences, ones, weights).fit(

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _ORIGINAL_PROMPT = "upstream"
 
-Difference = Literal["judge", "prompt", "draw", "runs"]
+Unlike = Literal["judge", "prompt", "draw", "runs"]
 Block = Literal["main", "leaderboard", "sub_category", "length", "thresholds", "error_types"]
 
 
@@ -49,9 +49,9 @@ class Published:
         by_name = {row.model: row for row in self.rows}
         return replace(self, rows=tuple(by_name[name] for name in names if name in by_name))
 
-    def differences(self, series: "Series") -> dict[Difference, Any]:
+    def differences(self, series: "Series") -> dict[Unlike, Any]:
         """What makes a series unlike the published runs, and what it has instead."""
-        found: dict[Difference, Any] = {}
+        found: dict[Unlike, Any] = {}
         name = series.judge.rpartition("/")[2]
         if self.judge and not re.fullmatch(rf"{re.escape(self.judge)}(-\d[\d-]*)?", name):
             found["judge"] = series.judge or "none"

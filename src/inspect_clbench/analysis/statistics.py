@@ -20,15 +20,23 @@ freedom are Satterthwaite's. What is estimated is the rate that these same runs 
 would have given; that another run of the same model would differ is not part of it. A full
 run is one stratum of which nothing was drawn: f = 0 and e_i = u_i.
 
-`python -m benchmarks.coverage` measures how often the intervals hold the truth.
+Shares of verdicts on which judges agree, kappa and alpha get the same interval, their
+standard error from drawing whole contexts anew. For kappa and alpha, which lie between -1 and
+1, the log odds are those of (1 + figure) / 2, and there is no interval where nothing spreads.
+
+`python -m benchmarks.coverage` and `python -m benchmarks.agreement` measure how often the
+intervals hold the truth.
 """
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from inspect_clbench.errors import ClbenchError
 from inspect_clbench.metrics.solving import (
@@ -44,6 +52,8 @@ if TYPE_CHECKING:
     from inspect_clbench.data.selection import ContextDraw
     from inspect_clbench.logs.answers import Answer
 
+Array = NDArray[np.float64]
+
 LEVEL = 0.95
 POWER = 0.8
 _TAIL = (1 - LEVEL) / 2
@@ -52,6 +62,9 @@ FEW_CONTEXTS = 15
 
 # A standard error below this is rounding: all contexts came out alike.
 _NO_ERROR = 1e-9
+
+_RESAMPLES = 1_000
+_SEED = 2602
 
 
 @dataclass(frozen=True)
@@ -198,6 +211,66 @@ def student_t(freedom: float) -> float:
 def _share(odds: float) -> float:
     """The share of given log odds, without overflow."""
     return 0.5 * (1 + math.tanh(odds / 2))
+
+
+class Figure(NamedTuple):
+    """A figure with its 95 % interval; None for what the data cannot tell."""
+
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+
+
+def share_figure(share: Callable[[Array], Array], counts: Array) -> Figure:
+    """A share and its interval.
+
+    Args:
+        share: The share as a function of counts along the last axis.
+        counts: A row for each context that the share rests on.
+    """
+    return _figure(share, counts, lowest=0)
+
+
+def kappa_figure(kappa: Callable[[Array], Array], counts: Array) -> Figure:
+    """Kappa or alpha and its interval, as `share_figure` has it for a share."""
+    return _figure(kappa, counts, lowest=-1)
+
+
+def _figure(figure: Callable[[Array], Array], counts: Array, lowest: int) -> Figure:
+    value = float(figure(counts.sum(0)))
+    if math.isnan(value):
+        return Figure(None)
+    found = figure(_sums_anew(counts))
+    defined = found[~np.isnan(found)]
+    span = 1 - lowest
+    stderr = float(defined.std()) / span if 2 * len(defined) >= _RESAMPLES else math.nan
+    if lowest and (abs(value) == 1 or not stderr):
+        return Figure(value)
+    contexts = len(counts)
+    share = (value - lowest) / span
+    low, high = interval_of(share, stderr, [(stderr**2, contexts - 1)], contexts)
+    return (
+        Figure(value)
+        if math.isnan(low)
+        else Figure(value, low * span + lowest, high * span + lowest)
+    )
+
+
+def _sums_anew(counts: Array) -> Array:
+    """The sums of counts over contexts drawn with replacement, a row per draw."""
+    size = len(counts)
+    drawn = np.random.default_rng(_SEED).integers(size, size=(_RESAMPLES, size))
+    places = drawn + size * np.arange(_RESAMPLES)[:, None]
+    times = np.bincount(places.ravel(), minlength=_RESAMPLES * size).reshape(_RESAMPLES, size)
+    return np.asarray(times @ counts, dtype=float)
+
+
+def drawn_anew(contexts: int, draws: int, seed: int) -> Array:
+    """How often each context is in each of so many draws with replacement."""
+    if not contexts:
+        return np.zeros((draws, 0))
+    chances = np.full(contexts, 1 / contexts)
+    return np.random.default_rng(seed).multinomial(contexts, chances, draws).astype(float)
 
 
 def statistics_library(name: str) -> Any:

@@ -3,8 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 
 from inspect_clbench.analysis.agreement import ALL_TYPES, Agreement, Level
-from inspect_clbench.analysis.bootstrap import Figure
-from inspect_clbench.analysis.statistics import FEW_CONTEXTS
+from inspect_clbench.analysis.statistics import FEW_CONTEXTS, Figure
 from inspect_clbench.analysis.verdicts import AnswerKey
 from inspect_clbench.output.tables import NOTHING, Cell, Note, Table, share, table
 from inspect_clbench.text import counted, some

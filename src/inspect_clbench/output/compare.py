@@ -5,8 +5,13 @@ from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
-from inspect_clbench.analysis.against import AgainstPublished
-from inspect_clbench.analysis.compare import Comparison, Paired, RankedGroup, Ranking
+from inspect_clbench.analysis.compare import (
+    AgainstPublished,
+    Comparison,
+    Paired,
+    RankedGroup,
+    Ranking,
+)
 from inspect_clbench.analysis.paired import RESAMPLES, Difference
 from inspect_clbench.benchmarks import OVERALL
 from inspect_clbench.errors import ClbenchError

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from inspect_clbench.analysis.groups import K
 from inspect_clbench.analysis.noise import NoiseRow, NoiseTable
-from inspect_clbench.analysis.published import Difference, Published
+from inspect_clbench.analysis.published import Published, Unlike
 from inspect_clbench.analysis.report import RateTable, with_known_rubrics
 from inspect_clbench.analysis.statistics import FEW_CONTEXTS
 from inspect_clbench.errors import ClbenchError
@@ -17,7 +17,7 @@ from inspect_clbench.metrics.error_types import coverage
 from inspect_clbench.output.tables import PUBLISHED_MARKS, Note
 from inspect_clbench.text import counted, some
 
-_DIFFERENCES: dict[Difference, str] = {
+_DIFFERENCES: dict[Unlike, str] = {
     "judge": "another judge ({own}, not {theirs})",
     "prompt": "another judge prompt ({own}, not the original one)",
     "draw": "a draw of {own} contexts",
@@ -224,7 +224,7 @@ def noise_notes(numbers: NoiseTable) -> list[Note | str]:
     """What would narrow the rates, and what the shares rest on."""
     return [
         *series_notes(numbers.series),
-        *(_what_would_help(row) for row in numbers.rows if row.stderr),
+        *(_what_would_help(row) for row in numbers.rows if row.stderr > 0),
         "Shares by analysis of variance, in brackets 95 % intervals from drawing contexts anew. "
         "A dash: cannot be told from the column before it, or the judge was not asked again, "
         "and how its verdicts vary is part of the runs'. The standard error is in points, for tasks of "

@@ -4,9 +4,8 @@ from collections.abc import Sequence
 from pathlib import PurePath
 from typing import Any
 
-from inspect_clbench.analysis.against import AgainstPublished
 from inspect_clbench.analysis.agreement import Agreement
-from inspect_clbench.analysis.compare import Comparison, Ranking
+from inspect_clbench.analysis.compare import AgainstPublished, Comparison, Ranking
 from inspect_clbench.analysis.costs import Costs
 from inspect_clbench.analysis.errors import ErrorReport
 from inspect_clbench.analysis.frames import Result

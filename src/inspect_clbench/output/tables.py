@@ -138,7 +138,9 @@ def number(value: float | None, digits: int = 3) -> Cell:
 
 def share(value: float | None) -> Cell:
     """A share in percent, without its error."""
-    return NOTHING if value is None else Cell(f"{100 * value:.1f}", value)
+    if value is None or math.isnan(value):
+        return NOTHING
+    return Cell(f"{100 * value:.1f}", value)
 
 
 def percent_text(rate: Rate | None) -> str:
