@@ -7,13 +7,13 @@ from pathlib import Path
 
 import fsspec
 import pytest
-from inspect_ai import eval
 from inspect_ai.dataset import Dataset
 from inspect_ai.model import ChatMessageAssistant, ChatMessageSystem, ChatMessageUser
 
 from inspect_clbench.benchmarks import CLBENCH
 from inspect_clbench.data.dataset import load_samples
 from inspect_clbench.errors import ClbenchError
+from tests.support.builders import demo_eval
 from tests.support.files import FileServer, Response
 from tests.support.programs import inspect
 from tests.support.rows import packed, row, rows, write_rows
@@ -219,15 +219,8 @@ def test_a_bad_row_is_told_by_the_command_line_without_a_traceback(tmp_path: Pat
 
 
 def test_a_limit_takes_the_first_rows_in_the_order_of_the_file(tmp_path: Path) -> None:
-    (log,) = eval(
-        "inspect_clbench/clbench",
-        task_args={"dataset": write_rows(tmp_path, [row(n) for n in (9, 2, 5, 1)])},
-        model="clbench_demo/student",
-        model_roles={"grader": "clbench_demo/judge"},
-        limit=2,
-        log_dir=str(tmp_path),
-        display="none",
-    )
+    rows = write_rows(tmp_path, [row(n) for n in (9, 2, 5, 1)])
+    log = demo_eval(tmp_path, dataset=rows, limit=2)
     assert log.eval.dataset.sample_ids == ["task-9", "task-2"]
 
 
@@ -243,14 +236,7 @@ def test_not_one_byte_changes_on_the_way_to_the_model(
         {"role": "user", "content": "Why, \U0001f99a?\x7f"},
     ]
     server = serve(lambda call: Reply("Because."))
-    (log,) = eval(
-        "inspect_clbench/clbench",
-        task_args={"dataset": write_rows(tmp_path, [row(messages=messages)])},
-        model="openai-api/loop/student",
-        model_roles={"grader": "clbench_demo/judge"},
-        log_dir=str(tmp_path),
-        display="none",
-    )
-    assert log.status == "success"
+    rows = write_rows(tmp_path, [row(messages=messages)])
+    demo_eval(tmp_path, dataset=rows, model="openai-api/loop/student")
     (call,) = server.calls_of("student")
     assert list(call.messages) == messages

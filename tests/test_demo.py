@@ -5,7 +5,6 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from inspect_ai import eval
 from inspect_ai.event import ModelEvent
 from inspect_ai.log import EvalLog, EvalSample
 from inspect_ai.model import get_model
@@ -13,11 +12,12 @@ from inspect_ai.scorer import Score
 
 from inspect_clbench.benchmarks import CLBENCH
 from inspect_clbench.data.dataset import load_samples
-from inspect_clbench.demo.judge import is_met, judge_reply
+from inspect_clbench.demo.provider import is_met, judge_reply
 from inspect_clbench.errors import ClbenchError
 from inspect_clbench.judge.prompt import ANSWER, RUBRICS, load_judge_prompt
 from inspect_clbench.judge.reply import Failure
 from inspect_clbench.judge.verdict import Verdict, parse_verdict
+from tests.support.builders import demo_eval
 
 
 def samples(log: EvalLog) -> list[EvalSample]:
@@ -157,14 +157,7 @@ def test_a_template_of_ones_own_can_be_tried_offline(tmp_path: Path) -> None:
     template.write_text(f"Grade this:\n{ANSWER}\nby this:\n{RUBRICS}\nReply with JSON.")
     verdicts = []
     for judge_prompt in ("builtin", str(template)):
-        (log,) = eval(
-            "inspect_clbench/clbench",
-            task_args={"dataset": "demo", "judge_prompt": judge_prompt},
-            model="clbench_demo/student",
-            model_roles={"grader": "clbench_demo/judge"},
-            log_dir=str(tmp_path / "logs"),
-            display="none",
-        )
+        log = demo_eval(tmp_path / "logs", task_args={"judge_prompt": judge_prompt})
         verdicts.append({s.id: field(s, "status") for s in samples(log)})
     assert verdicts[0] == verdicts[1]
 

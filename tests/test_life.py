@@ -15,12 +15,12 @@ from inspect_ai.log import EvalLog, read_eval_log
 from inspect_clbench.analysis import compare, load_series, report
 from inspect_clbench.benchmarks import CLBENCH, CLBENCH_LIFE
 from inspect_clbench.data.dataset import load_samples
-from inspect_clbench.demo.judge import is_met
+from inspect_clbench.demo.provider import is_met
 from inspect_clbench.errors import ClbenchError
 from inspect_clbench.exchange.export import leaderboard
 from inspect_clbench.output import tables_of
 from inspect_clbench.scoring.rubric_judge import rubric_judge
-from tests.support.builders import metrics_of, verdict
+from tests.support.builders import demo_eval, metrics_of, verdict
 from tests.support.command import clbench
 from tests.support.programs import inspect
 from tests.support.server import Call, LoopbackServer, Reply
@@ -40,17 +40,7 @@ ROW = {
 
 @pytest.fixture(scope="module")
 def life_log(tmp_path_factory: pytest.TempPathFactory) -> EvalLog:
-    (log,) = eval(
-        "inspect_clbench/clbench_life",
-        task_args={"dataset": "demo"},
-        model="clbench_demo/student",
-        model_roles={"grader": "clbench_demo/judge"},
-        epochs=3,
-        log_dir=str(tmp_path_factory.mktemp("life")),
-        display="none",
-    )
-    assert log.status == "success", log.error
-    return log
+    return demo_eval(tmp_path_factory.mktemp("life"), task="clbench_life", epochs=3)
 
 
 def test_the_demo_has_a_row_of_each_sub_category() -> None:

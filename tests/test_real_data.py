@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from inspect_ai import eval
 from inspect_ai.dataset import MemoryDataset
 
 from inspect_clbench.benchmarks import CLBENCH
 from inspect_clbench.data.dataset import load_samples
 from inspect_clbench.judge.prompt import load_judge_prompt, numbered_rubrics
 from inspect_clbench.scoring.explanation import escape_markdown
+from tests.support.builders import demo_eval
 from tests.support.server import LoopbackServer, Reply, Script
 
 # Tasks per sub-category as the benchmark's authors count them.
@@ -134,14 +134,11 @@ def test_thinking_in_earlier_turns_reaches_the_model(
     ]
     assert thoughtful
     server = serve(lambda call: Reply("Nine."))
-    eval(
-        "inspect_clbench/clbench",
-        task_args={"dataset": real_data},
+    demo_eval(
+        tmp_path,
+        dataset=real_data,
         sample_id=[record["metadata"]["task_id"] for record in thoughtful],
         model="openai-api/loop/student",
-        model_roles={"grader": "clbench_demo/judge"},
-        log_dir=str(tmp_path),
-        display="none",
     )
     sent = sorted(json.dumps(call.messages) for call in server.calls_of("student"))
     assert sent == sorted(json.dumps(record["messages"]) for record in thoughtful)

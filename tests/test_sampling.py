@@ -7,10 +7,8 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from inspect_ai import eval
 from inspect_ai.analysis import evals_df
 from inspect_ai.log import EvalLog, write_eval_log
-from inspect_ai.model import get_model
 
 from inspect_clbench.analysis import answers_df, report
 from inspect_clbench.data.dataset import draw_samples, load_samples
@@ -19,7 +17,7 @@ from inspect_clbench.errors import ClbenchError
 from inspect_clbench.exchange.export import export
 from inspect_clbench.output import render, tables_of
 from inspect_clbench.tasks import clbench, clbench_life
-from tests.support.builders import metrics_of
+from tests.support.builders import demo_eval, metrics_of
 from tests.support.rows import row, write_rows
 
 sizes = st.dictionaries(st.sampled_from("ABCD"), st.integers(1, 200), min_size=1)
@@ -122,18 +120,7 @@ def test_whole_contexts_are_run_in_the_order_of_the_file(tmp_path: Path) -> None
 def drawn_run(
     folder: Path, *, limit: int | None = None, epochs: int = 1, **arguments: object
 ) -> EvalLog:
-    (log,) = eval(
-        "inspect_clbench/clbench",
-        task_args={"dataset": "demo", **arguments},
-        model=get_model("clbench_demo/student", memoize=False),
-        model_roles={"grader": "clbench_demo/judge"},
-        limit=limit,
-        epochs=epochs,
-        log_dir=str(folder),
-        display="none",
-    )
-    assert log.status == "success", log.error
-    return log
+    return demo_eval(folder, task_args=arguments, limit=limit, epochs=epochs)
 
 
 def test_the_log_keeps_the_draw(tmp_path: Path) -> None:

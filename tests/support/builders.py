@@ -7,6 +7,7 @@ from typing import Any
 
 from inspect_ai import eval
 from inspect_ai.log import EvalLog
+from inspect_ai.model import get_model
 from inspect_ai.scorer import SampleScore, Score
 
 from inspect_clbench.benchmarks import CLBENCH
@@ -96,6 +97,17 @@ def run_eval(
     (log,) = eval(
         f"inspect_clbench/{task}", task_args=task_args, log_dir=str(log_dir), **options
     )
+    return log
+
+
+def demo_eval(log_dir: Path | str, *, dataset: str = "demo", **kwargs: Any) -> EvalLog:
+    """Run a benchmark with the demo's models to a good end; nobody has asked the student before."""
+    models: dict[str, Any] = {
+        "model": get_model("clbench_demo/student", memoize=False),
+        "model_roles": {"grader": "clbench_demo/judge"},
+    }
+    log = run_eval(dataset, log_dir, **{**models, **kwargs})
+    assert log.status == "success", log.error
     return log
 
 
