@@ -12,7 +12,7 @@ from inspect_ai.log import EvalSample
 from inspect_clbench.analysis.frames import Result
 from inspect_clbench.benchmarks import RUBRIC_JUDGE
 from inspect_clbench.errors import ClbenchError
-from inspect_clbench.judge.prompt import numbered_rubrics
+from inspect_clbench.judge.prompt import missed_rubrics, numbered_rubrics
 from inspect_clbench.logs.answers import (
     Answer,
     answer_of,
@@ -50,11 +50,7 @@ class TaskVerdict:
 
     @property
     def missed(self) -> list[tuple[int, str]]:
-        """The rubrics that were not met, if the judge said which."""
-        if len(self.answer.status) != len(self.rubrics):
-            return []
-        pairs = zip(self.rubrics, self.answer.status, strict=True)
-        return [rubric for rubric, letter in pairs if letter != "y"]
+        return missed_rubrics(self.rubrics, self.answer.status)
 
 
 @dataclass(frozen=True)

@@ -113,10 +113,9 @@ def _opened(source: str, compression: str | None) -> Iterator[IO[bytes]]:
 def file_stem(source: str) -> str:
     """The name of a file of rows, without folders and the endings that say its format."""
     name = public_url(source).replace("\\", "/").rstrip("/").rsplit("/", 1)[-1]
-    for endings in (_COMPRESSION, _FORMATS):
-        for suffix in endings:
-            if name.lower().endswith(suffix):
-                name = name[: -len(suffix)]
+    for suffix in (*_COMPRESSION, *_FORMATS):
+        if name.lower().endswith(suffix):
+            name = name[: -len(suffix)]
     return name
 
 

@@ -157,7 +157,6 @@ def _read(
 ) -> tuple[list[Sample], list[str], list[str]]:
     """Each task as the first file shows it that has it, what is odd, and a hash of each run."""
     samples: dict[str, Sample] = {}
-    fingerprints: dict[str, bytes] = {}
     runs: dict[str, set[str]] = {}
     differing, odd_scores = [], []
     digests: dict[str, str] = {}  # and the files that have them
@@ -170,12 +169,8 @@ def _read(
             for row in validated_rows(_with_scores(path), path, benchmark, GradedRow):
                 task_id = row.metadata.task_id
                 runs[path].add(task_id)
-                content = row.model_dump_json(include={"messages", "rubrics", "metadata"})
-                fingerprint = hashlib.sha256(content.encode()).digest()
-                if task_id not in samples:
-                    samples[task_id] = row.as_sample()
-                    fingerprints[task_id] = fingerprint
-                elif fingerprints[task_id] != fingerprint:
+                sample = row.as_sample()
+                if samples.setdefault(task_id, sample).metadata != sample.metadata:
                     differing.append(task_id)
                 if row.score not in (0, 1):
                     odd_scores.append(

@@ -9,7 +9,7 @@ from typing import Any
 from inspect_ai.model import ChatMessage
 
 from inspect_clbench.benchmarks import ERROR_TYPES, NO_TYPE
-from inspect_clbench.judge.prompt import Template, packaged_text
+from inspect_clbench.judge.prompt import Template, missed_rubrics, packaged_text
 from inspect_clbench.judge.reply import (
     MOST_SHOWN,
     Failure,
@@ -67,11 +67,7 @@ class Failed:
 
     @property
     def missed(self) -> list[tuple[int, str]]:
-        """The rubrics not met; empty where the judge did not say which."""
-        if len(self.status) != len(self.rubrics):
-            return []
-        pairs = zip(self.rubrics, self.status, strict=True)
-        return [rubric for rubric, letter in pairs if letter != "y"]
+        return missed_rubrics(self.rubrics, self.status)
 
 
 def before_answer(

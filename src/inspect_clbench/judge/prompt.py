@@ -85,6 +85,13 @@ def numbered_rubrics(rubrics: Sequence[str]) -> list[tuple[int, str]]:
     return [(i, r.strip()) for i, r in enumerate(rubrics, start=1) if r.strip()]
 
 
+def missed_rubrics(rubrics: Sequence[tuple[int, str]], status: str) -> list[tuple[int, str]]:
+    """The rubrics not met, by a status letter for each; empty where the judge did not say."""
+    if len(status) != len(rubrics):
+        return []
+    return [one for one, letter in zip(rubrics, status, strict=True) if letter != "y"]
+
+
 def rubric_lines(rubrics: Sequence[str]) -> str:
     """The rubrics as the judge reads them, one numbered line each."""
     lines = [f"{number}. {text}" for number, text in numbered_rubrics(rubrics)]

@@ -250,8 +250,10 @@ def answer_of(
 ) -> Answer:
     """What one score of a sample says; the outcome is read from its value if not given."""
     where = f"{log}: task {sample.id}, epoch {sample.epoch}"
-    of_sample = told(_OfSample, sample.metadata, f"{where}, metadata")
-    of_score = told(_OfScore, (score.metadata if score else None) or {}, f"{where}, {scorer}")
+    of_sample = checked(_OfSample, sample.metadata, f"{where}, metadata")
+    of_score = checked(
+        _OfScore, (score.metadata if score else None) or {}, f"{where}, {scorer}"
+    )
     fields = dict(of_score)
     votes = fields.pop("votes")
     return Answer(
@@ -310,7 +312,7 @@ class _OfScore(BaseModel, coerce_numbers_to_str=True):
 _M = TypeVar("_M", bound=BaseModel)
 
 
-def told(kind: type[_M], metadata: Any, where: str) -> _M:
+def checked(kind: type[_M], metadata: Any, where: str) -> _M:
     """What a log's metadata say; an error that names the place if they are of other types."""
     try:
         return kind.model_validate(metadata)

@@ -7,14 +7,13 @@ from typing import Any
 from inspect_ai.log import (
     EvalSample,
     read_eval_log,
-    read_eval_log_sample,
     read_eval_log_sample_summaries,
     read_eval_log_samples_by_id,
 )
 from pydantic import BaseModel
 
 from inspect_clbench.errors import ClbenchError
-from inspect_clbench.logs.answers import Answer, score_names, told
+from inspect_clbench.logs.answers import Answer, checked, score_names
 from inspect_clbench.logs.files import Log, in_short, read_summaries
 
 _BULKY = frozenset({"events", "store", "attachments", "messages"})
@@ -84,23 +83,7 @@ def read_task_samples(
 
 def read_sample(answer: Answer) -> EvalSample:
     """The sample that an answer was read from, without its events."""
-    try:
-        sample = read_eval_log_sample(
-            answer.log.location,
-            id=answer.task_id,
-            epoch=answer.epoch,
-            exclude_fields={"events", "store"},
-        )
-    except IndexError:
-        raise ClbenchError(
-            f"{answer.log}: task {answer.task_id}, epoch {answer.epoch} is not in it any more. "
-            "Was the log written anew meanwhile? Start again."
-        ) from None
-    except Exception as ex:
-        raise ClbenchError(
-            f"{answer.log}: task {answer.task_id} cannot be read ({in_short(ex)})."
-        ) from None
-    return _checked(answer.log, sample)
+    return next(_read(answer.log, [(answer.task_id, answer.epoch)], {"events", "store"}))
 
 
 def _keys(log: Log) -> list[_Key]:
@@ -115,6 +98,12 @@ def _read(log: Log, keys: Sequence[_Key], without: set[str]) -> Iterator[EvalSam
             found = list(
                 read_eval_log_samples_by_id(log.location, some, exclude_fields=without)
             )
+        except IndexError:
+            task, epoch = some[0]
+            raise ClbenchError(
+                f"{log}: task {task}, epoch {epoch} is not in it any more. Was the log written "
+                "anew meanwhile? Start again."
+            ) from None
         except Exception as ex:
             raise ClbenchError(f"{log}: its samples cannot be read ({in_short(ex)}).") from None
         for sample in found:
@@ -144,8 +133,8 @@ class _Texts(BaseModel):
 def _checked(log: Log, sample: EvalSample) -> EvalSample:
     """The same sample; an error if what is read of it is of other types."""
     where = f"{log}: task {sample.id}, epoch {sample.epoch}"
-    told(_Rubrics, sample.metadata, f"{where}, metadata")
+    checked(_Rubrics, sample.metadata, f"{where}, metadata")
     for name in score_names(log, [sample]):
         if score := (sample.scores or {}).get(name):
-            told(_Texts, score.metadata or {}, f"{where}, {name}")
+            checked(_Texts, score.metadata or {}, f"{where}, {name}")
     return sample
