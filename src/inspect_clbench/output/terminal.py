@@ -8,9 +8,10 @@ import io
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from textwrap import TextWrapper
 
 from rich import box
-from rich.cells import cell_len, chop_cells
+from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text
@@ -25,8 +26,8 @@ _GAP = 2
 _SHORT_HEAD = 10
 _LONGEST_WORD = 60  # of what comes from outside; names and ids are shorter
 _STYLES: dict[Tone, str] = {"": "", "headline": "bold", "published": "dim"}
-# Stands for a blank at which no line ends.
-_GLUE = "\u00a0"
+# Stands for a blank at which no line ends; of those for private use, which texts do not have.
+_GLUE = "\ue000"
 
 
 def terminal_table(table: Table, width: int | None = None, *, styled: bool = False) -> str:
@@ -37,9 +38,11 @@ def terminal_table(table: Table, width: int | None = None, *, styled: bool = Fal
         width: The columns to fit it into; in its usual form, however wide, if not given.
         styled: Whether to add the codes for bold, dim and coloured text.
     """
+    shown = width or FILE_WIDTH
+    lines = TextWrapper(shown, break_long_words=False, break_on_hyphens=False)
     console = Console(
         file=io.StringIO(),
-        width=10_000,  # everything is wrapped before it is printed
+        width=10_000,  # of a table in its usual form
         color_system="standard" if styled else None,
         force_terminal=styled,
         no_color=False,
@@ -47,12 +50,11 @@ def terminal_table(table: Table, width: int | None = None, *, styled: bool = Fal
         highlight=False,
     )
     parts = _fitting(_glued(table), width) if width else [_glued(table)]
-    shown = width or FILE_WIDTH
 
     def write(text: str, style: str = "") -> None:
         # A path that is longer than a line stays whole, to be copied.
-        for line in _wrapped(one_line(text), shown, fold=False):
-            console.print(Text(line, style=style))
+        for line in lines.wrap(one_line(text)) or [""]:
+            console.print(Text(line, style))
 
     with console.capture() as capture:
         write(table.title)
@@ -62,8 +64,8 @@ def terminal_table(table: Table, width: int | None = None, *, styled: bool = Fal
             console.print()
         for note in parts[-1].notes:
             write(str(note), "yellow" if note.is_warning else "")
-    lines = capture.get().replace(_GLUE, " ").split("\n")
-    return "\n".join(line.rstrip() for line in lines)
+    printed = capture.get().replace(_GLUE, " ").split("\n")
+    return "\n".join(line.rstrip() for line in printed)
 
 
 def _glued(table: Table) -> Table:
@@ -199,31 +201,11 @@ def _draw(table: Table, width: int) -> RichTable:
     )
     for index, head in enumerate(table.columns):
         drawn.add_column(
-            Text("\n".join(_wrapped(head, widths[index]))),
+            Text(head),
+            overflow="fold",
             justify="left" if index < table.left else "right",
             width=widths[index],
         )
     for row in table.rows:
-        drawn.add_row(
-            *(
-                Text("\n".join(_wrapped(cell.text, width)), style=_STYLES[cell.tone])
-                for cell, width in zip(row, widths, strict=True)
-            )
-        )
+        drawn.add_row(*(Text(cell.text, _STYLES[cell.tone]) for cell in row))
     return drawn
-
-
-def _wrapped(text: str, width: int, *, fold: bool = True) -> Iterator[str]:
-    """Lines of at most this width, ended at blanks; longer words are cut only where asked for."""
-    for line in text.split("\n"):
-        begun = ""
-        for word in line.split(" "):
-            if begun and cell_len(begun) + 1 + cell_len(word) > width:
-                yield begun
-                begun = word
-            else:
-                begun = f"{begun} {word}" if begun else word
-            if fold and cell_len(begun) > width:
-                *full, begun = chop_cells(begun, width)
-                yield from full
-        yield begun
