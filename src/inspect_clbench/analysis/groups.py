@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from inspect_clbench.benchmarks import Benchmark
+from inspect_clbench.benchmarks import EXAM, Benchmark
 from inspect_clbench.choices import By
 from inspect_clbench.errors import ClbenchError
 from inspect_clbench.logs.answers import Answer
@@ -59,11 +59,13 @@ def grouping(by: By, benchmark: Benchmark, tokens: TokenRule | None = None) -> G
     """
     match by:
         case By.CATEGORY:
-            return Grouping("category", benchmark.categories, lambda a: a.category)
+            title = "family" if benchmark is EXAM else "category"
+            return Grouping(title, benchmark.categories, lambda a: a.category)
         case By.SUB_CATEGORY:
             spans = tuple((name, len(subs)) for name, subs in benchmark.groups.items())
             names = benchmark.sub_categories
-            return Grouping("sub-category", names, lambda a: a.sub_category, spans=spans)
+            title = "kind" if benchmark is EXAM else "sub-category"
+            return Grouping(title, names, lambda a: a.sub_category, spans=spans)
         case By.LENGTH:
             rule = tokens or TokenRule.chars_per_token()
             return _binned("prompt length", _LENGTHS, rule.count, rule.name)

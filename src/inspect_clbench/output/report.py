@@ -31,6 +31,7 @@ from inspect_clbench.output.tables import (
 
 _TITLES = {
     "main": "solving rate{}, mean ± std over runs",
+    "exam": "figures of the judges{}, mean ± std over runs",
     "thresholds": (
         "pass rate{} if so many % of a task's rubrics were enough, mean ± std over runs"
     ),
@@ -95,7 +96,8 @@ def error_tables(report: ErrorReport) -> list[Table]:
 
 def rate_table(numbers: RateTable, remarks: Sequence[Note | str] | None = None) -> Table:
     """A row per series and per published model, the groups of tasks as columns."""
-    by_group = f"solving rate{{}} by {numbers.divided_by}, mean ± std over runs"
+    rate = numbers.series[0].benchmark.rate
+    by_group = f"{rate}{{}} by {numbers.divided_by}, mean ± std over runs"
     nothing_told = (None,) * len(numbers.told)
     rows = [
         {
@@ -176,6 +178,10 @@ def _counts(row: RateRow, numbers: RateTable) -> dict[str, Any]:
             "Rows": Cell(text, {"scored": scored, "total": total}),
             "Judge coverage": Cell(share, judged),
         }
+    if numbers.kind == "exam":
+        read, written = counts["tokens"] or (None, None)
+        told = {"Verdicts": counts["scored"], "Runs": counts["runs"]}
+        return {**told, "Tokens in": read, "Tokens out": written}
     if numbers.kind == "consistency":
         return {"Tasks": counts["tasks"]}
     if numbers.kind == "error_types":
