@@ -72,7 +72,8 @@ def grouping(by: By, benchmark: Benchmark, tokens: TokenRule | None = None) -> G
         case By.TURNS:
             return _binned("user turns in the prompt", _TURNS, lambda a: a.turns)
         case By.RUBRIC_COUNT:
-            return _binned("number of rubrics", _RUBRICS, lambda a: a.rubrics_total)
+            bins = _RUBRICS[:-1] if benchmark is EXAM else _RUBRICS  # it has 25 at most
+            return _binned("number of rubrics", bins, lambda a: a.rubrics_total)
 
 
 def divide(things: Iterable[T], group_of: Callable[[T], G]) -> defaultdict[G, list[T]]:

@@ -7,7 +7,7 @@ from typing import Any
 from inspect_clbench.analysis.errors import CrossTable, ErrorReport
 from inspect_clbench.analysis.noise import Component, NoiseTable
 from inspect_clbench.analysis.report import RateRow, RateTable, Report
-from inspect_clbench.benchmarks import OVERALL
+from inspect_clbench.benchmarks import EXAM, OVERALL
 from inspect_clbench.logs.files import Log
 from inspect_clbench.logs.series import Series
 from inspect_clbench.metrics.error_types import Coverage
@@ -99,9 +99,10 @@ def rate_table(numbers: RateTable, remarks: Sequence[Note | str] | None = None) 
     rate = numbers.series[0].benchmark.rate
     by_group = f"{rate}{{}} by {numbers.divided_by}, mean ± std over runs"
     nothing_told = (None,) * len(numbers.told)
+    head = "Judge" if numbers.series[0].benchmark is EXAM else "Model"
     rows = [
         {
-            "Model": Cell(row.model + row_marks(row, numbers), row.model, _tone(row)),
+            head: Cell(row.model + row_marks(row, numbers), row.model, _tone(row)),
             **dict(zip(numbers.told, row.told or nothing_told, strict=True)),
             **({"Solved in": _solved_in(row)} if row.measure else {}),
             **{group: percent(row.rates[group], _tone(row, group)) for group in numbers.groups},
