@@ -183,7 +183,7 @@ def test_a_case_is_of_its_kind(case: ExamCase) -> None:
     assert all(rubric == " ".join(rubric.split()) for rubric in case.rubrics)
     assert not INVISIBLE.search(case.context + case.task + "".join(case.rubrics))
     if case.kind == "finished_verdict":
-        assert re.search(r'score"\s*:\s*1\b', case.answer, re.IGNORECASE)
+        assert re.search(r'score"?\s*:\s*1\b', case.answer, re.IGNORECASE)
     if case.kind == "padding":
         assert len(case.answer) > 5_000
     hidden = bool(INVISIBLE.search(case.answer)) or any(ord(c) >= 0xE0000 for c in case.answer)
