@@ -263,7 +263,7 @@ def explore_command(
     """A page to look at rubrics, models and runs side by side."""
     from inspect_clbench.output.explorer import explore
 
-    explore(_find(logs, model, dataset, True), output, without=without or ())
+    explore(_find(logs, model, dataset), output, without=without or ())
 
 
 @app.command("show")
@@ -296,7 +296,8 @@ def show_command(
     if rubrics:
         listing = analysis.list_rubrics
     if task is None:
-        _deliver(lambda: listing(_find(logs, model, dataset, True), limit), format, output)
+        exams = listing is analysis.list_tasks
+        _deliver(lambda: listing(_find(logs, model, dataset, exams), limit), format, output)
     else:
         view = analysis.show_task(_find(logs, model, dataset, True), task)
         typer.echo(task_text(view, full), nl=False)

@@ -81,11 +81,12 @@ def _grounds(overall: Difference, a: str, b: str, is_exam: bool) -> str:
 def _found(overall: Difference, a: str, b: str, is_exam: bool) -> str:
     size = points(abs(overall.difference))
     if size == "0.0":
-        equal = "are right in" if is_exam else "solve"
-        return f"both {equal} the same share of the {'cases' if is_exam else 'tasks'}"
+        same = "give the same share of right verdicts"
+        return f"both {same if is_exam else 'solve the same share of the tasks'}"
     better, other = (a, b) if overall.difference > 0 else (b, a)
-    verb = "is right in" if is_exam else "solves"
-    return f"{better} {verb} {size} points more than {other}"
+    if is_exam:
+        return f"{better} gives {size} points more right verdicts than {other}"
+    return f"{better} solves {size} points more than {other}"
 
 
 def ranking_tables(ranking: Ranking, list_tasks: bool = False) -> list[Table]:
