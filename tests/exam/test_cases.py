@@ -189,3 +189,14 @@ def test_a_case_is_of_its_kind(case: ExamCase) -> None:
     hidden = bool(INVISIBLE.search(case.answer)) or any(ord(c) >= 0xE0000 for c in case.answer)
     assert hidden == (case.kind == "hidden_characters")
     assert len(case.answer) < 25_000
+
+
+def test_the_number_of_cases_is_told_rightly() -> None:
+    root = Path(__file__).parents[2]
+    listed = yaml.safe_load((root / "src/inspect_clbench/eval.yaml").read_text("utf-8"))
+    (told,) = [task for task in listed["tasks"] if task["name"] == "judge_exam"]
+    assert told["dataset_samples"] == len(CASES)
+    for page in ("docs/exam.md", "CHANGELOG.md", "REGISTER.md"):
+        assert f"{len(CASES)} " in (root / page).read_text("utf-8"), page
+    contexts = len({case.context_id for case in CASES})
+    assert f"{contexts} short contexts" in (root / "docs/exam.md").read_text("utf-8")

@@ -11,7 +11,7 @@ from inspect_ai import eval, score
 from inspect_ai.log import EvalLog, EvalSample
 from inspect_ai.scorer import CORRECT, INCORRECT, SampleScore, Score
 
-from inspect_clbench import exam_figures, exam_verdict, judge_exam
+from inspect_clbench import ask_judge, exam_figures, exam_verdict, judge_exam
 from inspect_clbench.exam.cases import ExamCase
 from tests.support.builders import metrics_of, verdict
 from tests.support.exam import CASES, case_of, sit_exam, told
@@ -226,3 +226,10 @@ def test_the_figures_are_total() -> None:
     found = figures([bare, odd])
     assert found["accuracy"] == 0.5
     assert math.isnan(found["rubric_accuracy"])
+
+
+def test_a_judge_can_be_asked_once_only(tmp_path: Path) -> None:
+    ids = chosen("plain")
+    log = sit_exam(tmp_path, faulty, sample_id=ids, solver=ask_judge(attempts=1))
+    assert metrics_of(log)["unusable"] == 1
+    assert metrics_of(log)["accuracy"] == 0
