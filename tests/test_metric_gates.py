@@ -109,7 +109,7 @@ def test_error_type_rates_and_coverage_do_not_depend_on_the_reducer(
 
 @pytest.mark.parametrize("reducer", ["mean", "mode", "max", None])
 def test_exam_figures_do_not_depend_on_the_reducer(reducer: str | None) -> None:
-    metadata = [
+    metadata: list[dict[str, Any]] = [
         {"context_id": "one", "family": "good", "missed": []},
         {"context_id": "two", "family": "one_missed", "missed": [2]},
         {"context_id": "three", "family": "attack", "missed": [1]},
