@@ -48,6 +48,19 @@ METRICS = {
     "rubric_agreement": "With several judges: mean share of equal statuses of single rubrics.",
 }
 
+EXAM_METRICS = {
+    "accuracy": "Share of right verdicts. The headline metric.",
+    "stderr": "Standard error of that share, clustered on contexts.",
+    "sensitivity": "Of the good answers, the share that was passed.",
+    "specificity": "Of the bad answers, the share that was failed.",
+    "rubric_accuracy": "Share of single rubrics whose status is right; lists that do not fit the rubrics are left out.",
+    "attack_success": "Of the attacks on a bad answer, the share that got a 1.",
+    "contradictions": "Share of verdicts whose score contradicts their own list.",
+    "unusable": "Share of replies without a usable verdict.",
+    "steadiness": "With several epochs: share of cases with the same verdict in all of them.",
+    "<kind>": "Share of right verdicts on cases of a kind, named like it.",
+}
+
 ERROR_METRICS = {
     "context_ignored": "Share of labelled failed answers with this type.",
     "context_misused": "The same for this type.",
@@ -62,7 +75,7 @@ ERROR_METRICS = {
 }
 
 TASK_METADATA = {
-    "benchmark": "`CL-bench` or `CL-bench Life`.",
+    "benchmark": "`CL-bench`, `CL-bench Life` or `Judge exam`.",
     "demo": "Whether the rows are those of the demo.",
     "judge_prompt": "The judge's prompt: `builtin`, `upstream`, or the name of a template.",
     "judge_prompt_sha256": "The sha256 of that prompt.",
@@ -78,6 +91,22 @@ SAMPLE_METADATA = {
     "prompt_chars": "Characters of all messages of the prompt.",
     "weight": "With `-T contexts`: the weight of the task in rates.",
     "fingerprint": "16 hex digits over messages and rubrics: rows of another text are not put together.",
+}
+
+EXAM_METADATA = {
+    "context_id": "The context that the case belongs to.",
+    "family": "`good`, `one_missed`, `several` or `attack`.",
+    "kind": "What is done to the answer.",
+    "rubric_count": "How many rubrics there are.",
+    "missed": "The numbers of the rubrics that are truly missed; none if the answer is good.",
+    "judge_prompt": "The judge's prompt.",
+    "judge_prompt_sha256": "The sha256 of that prompt.",
+    "prompt_chars": "Characters of what the judge is asked.",
+    "fingerprint": "16 hex digits over answer, rubrics and truth: cases of another text are not compared.",
+    "context": "The context.",
+    "task": "What the model was asked.",
+    "rubrics": "The rubrics.",
+    "answer": "The answer to be judged.",
 }
 
 SCORE_METADATA = {
@@ -271,9 +300,9 @@ def tasks_page() -> str:
         "of Inspect's own commands.",
     ]
     for kind, names in {
-        "Task": ["clbench", "clbench_life", "clbench_graded"],
-        "Scorer": ["rubric_judge", "error_types"],
-        "Solver": ["replay"],
+        "Task": ["clbench", "clbench_life", "clbench_graded", "judge_exam"],
+        "Scorer": ["rubric_judge", "error_types", "exam_verdict"],
+        "Solver": ["replay", "ask_judge"],
     }.items():
         for name in names:
             parts += [f"## {kind} `inspect_clbench/{name}`", _signature(getattr(package, name))]
@@ -312,6 +341,7 @@ def metrics_page() -> str:
 
     from inspect_clbench.metrics.agreement import judge_agreement
     from inspect_clbench.metrics.error_types import error_type_coverage, error_type_rates
+    from inspect_clbench.metrics.exam import exam_metrics
     from inspect_clbench.metrics.solving import clbench_metrics
 
     def names(judges: int) -> list[str]:
@@ -331,6 +361,9 @@ def metrics_page() -> str:
         return [key for metric in metrics for key in metric(scores)]
 
     keys = dict.fromkeys([*names(1), *names(2), *names(3)])
+    case = SampleScore(score=Score(value=CORRECT), sample_metadata={"kind": "<kind>"})
+    of_exam: list[Any] = list(exam_metrics())
+    exam = [key for metric in of_exam for key in metric([case, case])]
     of_labels: list[Any] = [error_type_rates(), error_type_coverage()]
     labels = [key for metric in of_labels for key in metric([])]
     return "\n\n".join([
@@ -342,6 +375,8 @@ def metrics_page() -> str:
         described(keys, METRICS, "METRICS"),
         "## Of `error_types`",
         described(labels, ERROR_METRICS, "ERROR_METRICS"),
+        "## Of `exam_verdict`",
+        described(exam, EXAM_METRICS, "EXAM_METRICS"),
     ]) + "\n"  # fmt: skip
 
 
@@ -349,7 +384,7 @@ def metadata_page() -> str:
     """The keys that the log of a run holds, and the columns of `answers_df`."""
     from inspect_clbench.judge.reply import FailureKind
     from inspect_clbench.metrics.error_types import Unlabelled
-    from inspect_clbench.tasks import clbench
+    from inspect_clbench.tasks import clbench, judge_exam
 
     task = clbench(dataset="demo", contexts=8)
     sample = task.dataset[0].metadata or {}
@@ -373,6 +408,10 @@ def metadata_page() -> str:
         "The value is the types that apply, joined by `+` (`none` if no type does), or what "
         f"kept the answer from being labelled: {_code(get_args(Unlabelled))}.",
         described(LABEL_METADATA, LABEL_METADATA, "LABEL_METADATA"),
+        "## Of a sample of `judge_exam`",
+        "Its score of `exam_verdict` is `C` if the verdict is right. The score's metadata are those of "
+        "`rubric_judge`; the reason of an unusable reply is `invalid_response_format`.",
+        described(judge_exam().dataset[0].metadata or {}, EXAM_METADATA, "EXAM_METADATA"),
         "## Columns of `answers_df`",
         described(ANSWER_COLUMNS, ANSWER_COLUMNS, "ANSWER_COLUMNS"),
     ]) + "\n"  # fmt: skip

@@ -23,7 +23,8 @@ ALLOWED: dict[str, set[str]] = {
     "scoring": {"data", "judge", "metrics"},
     "demo": {"judge"},
     "solvers": {"data"},
-    "tasks": CORE,
+    "exam": CORE,
+    "tasks": CORE | {"exam"},
     "regrade": CORE | {"logs"},
     "logs": CORE,
     "analysis": CORE | {"logs"},
@@ -31,8 +32,8 @@ ALLOWED: dict[str, set[str]] = {
     "exchange": CORE | {"logs", "analysis", "output", "solvers", "tasks"},
     "cli": {"analysis", "exchange", "output", "regrade"},
     "__main__": {"cli"},
-    "_registry": CORE | {"demo", "exchange", "solvers", "tasks"},
-    "__init__": CORE | {"exchange", "solvers", "tasks"},
+    "_registry": CORE | {"demo", "exam", "exchange", "solvers", "tasks"},
+    "__init__": CORE | {"exam", "exchange", "solvers", "tasks"},
 }
 # The guard refuses a replay whose files do not fit the epochs.
 EXCEPTIONS = {"scoring/graders.py": {"solvers"}}

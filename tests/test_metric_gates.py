@@ -10,6 +10,7 @@ from pytest_inspect_evals.metrics import run_metrics
 
 from inspect_clbench.metrics.agreement import judge_agreement
 from inspect_clbench.metrics.error_types import error_type_coverage, error_type_rates
+from inspect_clbench.metrics.exam import exam_figures
 from inspect_clbench.metrics.solving import judging, solving, solving_by
 
 
@@ -104,3 +105,29 @@ def test_error_type_rates_and_coverage_do_not_depend_on_the_reducer(
     assert values["context_misused"] == 0
     assert values["format_error"] == pytest.approx(1 / 4)
     assert values["refusal"] == pytest.approx(1 / 4)
+
+
+@pytest.mark.parametrize("reducer", ["mean", "mode", "max", None])
+def test_exam_figures_do_not_depend_on_the_reducer(reducer: str | None) -> None:
+    metadata: list[dict[str, Any]] = [
+        {"context_id": "one", "family": "good", "missed": []},
+        {"context_id": "two", "family": "one_missed", "missed": [2]},
+        {"context_id": "three", "family": "attack", "missed": [1]},
+    ]
+    values = run_metrics(
+        [exam_figures()],
+        # In the first run all verdicts are right, in the second two of three.
+        [scores("SS", status="yy"), scores("SS", status="yn"), scores("SF", status="yy")],
+        reducer=reducer,
+        metadata=metadata,
+    )
+    assert values["accuracy"] == pytest.approx(5 / 6)
+    assert values["sensitivity"] == 1
+    assert values["specificity"] == pytest.approx(3 / 4)
+    assert values["rubric_accuracy"] == pytest.approx(5 / 6)
+    assert values["attack_success"] == pytest.approx(1 / 2)
+    assert values["steadiness"] == pytest.approx(2 / 3)
+    assert (values["contradictions"], values["unusable"]) == (0, 0)
+    # The second run's residuals are 1/9, 1/9 and -2/9, halved for the two runs.
+    squares = 2 * (1 / 18) ** 2 + (1 / 9) ** 2
+    assert values["stderr"] == pytest.approx(math.sqrt(squares * 3 / 2))

@@ -58,6 +58,7 @@ def test_the_wheel_holds_the_whole_package(wheel: Path) -> None:
         "demo/rows.jsonl",
         "demo/life_rows.jsonl",
         "judge/builtin.txt",
+        "exam/cases/rain-harp.yaml",
         "run_configs/paper.yaml",
         "run_configs/paper-life.yaml",
         "analysis/published.json",

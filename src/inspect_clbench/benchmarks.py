@@ -24,6 +24,9 @@ GRADED_FILE = "graded_file"
 VERDICT_SCORERS = (RUBRIC_JUDGE, GRADED_FILE)
 """The scorers whose scores say whether a task is solved: a judge's, and a file's."""
 
+EXAM_VERDICT = "exam_verdict"
+"""The scorer of the judge exam, whose scores say whether a verdict is right."""
+
 ERROR_TYPES = {
     "context_ignored": "Context Ignored",
     "context_misused": "Context Misused",
@@ -56,6 +59,7 @@ class Benchmark:
     judge_effort: str  # the reasoning effort at which its authors run the default judge
     demo: str  # what the names of its demo files begin with
     has_contexts: bool = True  # whether rows name the context that they share with others
+    rate: str = "solving rate"  # what the share of successes is called
 
     @property
     def categories(self) -> tuple[str, ...]:
@@ -154,7 +158,47 @@ CLBENCH_LIFE = Benchmark(
     has_contexts=False,
 )
 
-BENCHMARKS = {benchmark.title: benchmark for benchmark in (CLBENCH, CLBENCH_LIFE)}
+# Of a judge, not of a model: its tasks are cases, its categories are what is wrong with the
+# answer, and what succeeds is a verdict that is right.
+EXAM = Benchmark(
+    title="Judge exam",
+    hub_id="",
+    revision="",
+    sha256="",
+    tasks=0,  # as many as a log says
+    category_tasks={},
+    groups={
+        "good": ("plain", "long", "odd_format", "reworded"),
+        "one_missed": (
+            "left_out",
+            "wrong_number",
+            "wrong_order",
+            "wrong_format",
+            "contradiction",
+            "hedge",
+            "partly_done",
+            "right_and_wrong",
+            "absence_violated",
+        ),
+        "several": ("several",),
+        "attack": (
+            "finished_verdict",
+            "orders",
+            "fake_sections",
+            "authority",
+            "self_praise",
+            "other_language",
+            "hidden_characters",
+            "padding",
+        ),
+    },
+    leaderboard_keys={},
+    judge_effort="",
+    demo="",
+    rate="right verdicts",
+)
+
+BENCHMARKS = {benchmark.title: benchmark for benchmark in (CLBENCH, CLBENCH_LIFE, EXAM)}
 
 
 def benchmark_of(category: str) -> Benchmark | None:

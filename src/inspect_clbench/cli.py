@@ -105,11 +105,13 @@ def _say(text: str, *, err: bool = False) -> None:
     typer.echo(printable(text), err=err)
 
 
-def _find(paths: "Sequence[str]", model: list[str] | None, dataset: str | None) -> "list[Log]":
+def _find(
+    paths: "Sequence[str]", model: list[str] | None, dataset: str | None, exams: bool = False
+) -> "list[Log]":
     """The logs that are meant, for every command that reads logs."""
     from inspect_clbench.analysis import find_logs
 
-    return find_logs(paths, model=model or (), dataset=dataset)
+    return find_logs(paths, model=model or (), dataset=dataset, exams=exams)
 
 
 def _deliver(
@@ -201,7 +203,7 @@ def report_command(
     format: FormatOption = None,
     output: OutputOption = None,
 ) -> None:
-    """The paper's table: solving rates in %, mean ± std over runs."""
+    """The paper's table: solving rates in %, mean ± std over runs; of exams, their figures."""
     from inspect_clbench.analysis.groups import TokenRule
     from inspect_clbench.analysis.report import report
     from inspect_clbench.files import write_text
@@ -219,9 +221,9 @@ def report_command(
         "tokens": TokenRule.chars_per_token(chars_per_token),
     }
     if format_for(output, format) != "html":
-        _deliver(lambda: report(_find(logs, model, dataset), **options), format, output)
+        _deliver(lambda: report(_find(logs, model, dataset, True), **options), format, output)
         return
-    page = report_page(_find(logs, model, dataset), **options, output=output)
+    page = report_page(_find(logs, model, dataset, True), **options, output=output)
     if output is None:
         typer.echo(page, nl=False)
     else:
@@ -294,9 +296,10 @@ def show_command(
     if rubrics:
         listing = analysis.list_rubrics
     if task is None:
-        _deliver(lambda: listing(_find(logs, model, dataset), limit), format, output)
+        exams = listing is analysis.list_tasks
+        _deliver(lambda: listing(_find(logs, model, dataset, exams), limit), format, output)
     else:
-        view = analysis.show_task(_find(logs, model, dataset), task)
+        view = analysis.show_task(_find(logs, model, dataset, True), task)
         typer.echo(task_text(view, full), nl=False)
 
 

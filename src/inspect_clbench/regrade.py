@@ -80,7 +80,7 @@ class _Again:
 
     def __call__(self, log: EvalLog) -> bool:
         if log.eval.task_registry_name is None or not log.eval.task.startswith(
-            "inspect_clbench/"
+            "inspect_clbench/clbench"
         ):
             raise ClbenchError(
                 f"{self.log_file}: a log of {log.eval.task}, not of this benchmark."

@@ -1,4 +1,4 @@
-"""The tasks `clbench` and `clbench_life`: dataset, solver, scorer and limits put together."""
+"""The tasks `clbench`, `clbench_life` and `judge_exam`: dataset, solver, scorer and limits put together."""
 
 from typing import Any
 
@@ -9,9 +9,19 @@ from inspect_ai.log import HeadlineMetric
 from inspect_ai.scorer import Scorer
 from inspect_ai.solver import generate
 
-from inspect_clbench.benchmarks import CLBENCH, CLBENCH_LIFE, DEMO_JUDGE, GRADER, Benchmark
+from inspect_clbench.benchmarks import (
+    CLBENCH,
+    CLBENCH_LIFE,
+    DEMO_JUDGE,
+    EXAM,
+    EXAM_VERDICT,
+    GRADER,
+    Benchmark,
+)
 from inspect_clbench.data.dataset import draw_samples, in_cache_order, load_samples
 from inspect_clbench.data.sources import DEMO
+from inspect_clbench.exam.cases import exam_dataset, load_cases
+from inspect_clbench.exam.sitting import ask_judge, exam_verdict
 from inspect_clbench.judge.prompt import JudgePrompt, load_judge_prompt
 from inspect_clbench.scoring.explanation import viewer_config
 from inspect_clbench.scoring.graders import MODEL_LIMITS, Guard, check_start
@@ -20,6 +30,7 @@ from inspect_clbench.scoring.scores import JudgeFailure
 
 # Counts comparability: it changes when the same answers could get another score.
 VERSION = 1
+EXAM_VERSION = 1
 
 
 @task
@@ -86,6 +97,35 @@ def clbench_life(
     scorer = rubric_judge(judge_prompt=judge_prompt, judge_failure=judge_failure)
     return _benchmark_task(
         CLBENCH_LIFE, samples, prompt, scorer, contexts, seed, cache_order, budget
+    )
+
+
+@task
+def judge_exam(judge_prompt: str = "builtin") -> Task:
+    """The judge exam: does a judge find the truth about answers of which it is known?
+
+    The model under test is the judge.
+
+    Args:
+        judge_prompt: `builtin`; `upstream`, the original prompt, fetched and
+            checked; or the path of a template or of a copy of the original eval.py.
+    """
+    prompt = load_judge_prompt(judge_prompt)
+    return Task(
+        dataset=exam_dataset(load_cases(), prompt),
+        solver=ask_judge(),
+        scorer=exam_verdict(),
+        # A request may fail without a word on the judge. One that always fails ends the run.
+        fail_on_error=0.1,
+        headline_metric=HeadlineMetric(scorer=EXAM_VERDICT, metric="accuracy"),
+        viewer=viewer_config(EXAM.title, (EXAM_VERDICT,), "Right"),
+        version=EXAM_VERSION,
+        metadata={
+            "benchmark": EXAM.title,
+            "demo": False,
+            "judge_prompt": prompt.name,
+            "judge_prompt_sha256": prompt.sha256,
+        },
     )
 
 

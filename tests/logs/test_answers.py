@@ -248,7 +248,7 @@ def test_filters(
     ],
 )
 def test_filters_that_fit_nothing_or_too_much(
-    mixed: Path, options: dict[str, str], message: str
+    mixed: Path, options: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(ClbenchError) as caught:
         find_logs(mixed, **options)

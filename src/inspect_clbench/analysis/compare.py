@@ -231,6 +231,7 @@ def compare(
     Two paths that hold one model each are A and B, even if it is the same model. Otherwise
     all runs of a model, from whatever path, count together. Two models give a
     `Comparison`, more a `Ranking`, and one beside a published row an `AgainstPublished`.
+    Of logs of the judge exam the models are judges, and the tasks are cases.
 
     Args:
         logs: Logs, folders of logs or URLs; or those of one model and a row of the
@@ -272,10 +273,12 @@ def _chosen(
     places: Sequence[Place], models: Sequence[str], dataset: str | None, judge: str | None
 ) -> list[Series]:
     if len(places) == 2 and not models and dataset is None:
-        sides = [_scores_of(judge, load_series(place)) for place in places]
+        sides = [
+            _scores_of(judge, load_series(find_logs(place, exams=True))) for place in places
+        ]
         if all(len(side) == 1 for side in sides):
             return [side[0] for side in sides]
-    logs = find_logs(places, dataset=dataset)
+    logs = find_logs(places, dataset=dataset, exams=True)
     order = [log.model for name in models for log in find_logs(logs, model=name)]
     found = _scores_of(judge, load_series([log for log in logs if log.model in order] or logs))
     if order:

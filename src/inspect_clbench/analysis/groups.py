@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from inspect_clbench.benchmarks import Benchmark
+from inspect_clbench.benchmarks import EXAM, Benchmark
 from inspect_clbench.choices import By
 from inspect_clbench.errors import ClbenchError
 from inspect_clbench.logs.answers import Answer
@@ -59,18 +59,21 @@ def grouping(by: By, benchmark: Benchmark, tokens: TokenRule | None = None) -> G
     """
     match by:
         case By.CATEGORY:
-            return Grouping("category", benchmark.categories, lambda a: a.category)
+            title = "family" if benchmark is EXAM else "category"
+            return Grouping(title, benchmark.categories, lambda a: a.category)
         case By.SUB_CATEGORY:
             spans = tuple((name, len(subs)) for name, subs in benchmark.groups.items())
             names = benchmark.sub_categories
-            return Grouping("sub-category", names, lambda a: a.sub_category, spans=spans)
+            title = "kind" if benchmark is EXAM else "sub-category"
+            return Grouping(title, names, lambda a: a.sub_category, spans=spans)
         case By.LENGTH:
             rule = tokens or TokenRule.chars_per_token()
             return _binned("prompt length", _LENGTHS, rule.count, rule.name)
         case By.TURNS:
             return _binned("user turns in the prompt", _TURNS, lambda a: a.turns)
         case By.RUBRIC_COUNT:
-            return _binned("number of rubrics", _RUBRICS, lambda a: a.rubrics_total)
+            bins = _RUBRICS[:-1] if benchmark is EXAM else _RUBRICS  # it has 25 at most
+            return _binned("number of rubrics", bins, lambda a: a.rubrics_total)
 
 
 def divide(things: Iterable[T], group_of: Callable[[T], G]) -> defaultdict[G, list[T]]:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, cast
 
+from inspect_clbench.analysis.exam import ExamResult, exam_result, exams_of, tokens_per_verdict
 from inspect_clbench.analysis.frames import Result
 from inspect_clbench.analysis.groups import TokenRule, divide, grouping
 from inspect_clbench.analysis.noise import NoiseTable, noise_table
@@ -20,7 +21,7 @@ from inspect_clbench.analysis.published import (
     published_tables,
 )
 from inspect_clbench.analysis.statistics import Rate, design_of, rate_of
-from inspect_clbench.benchmarks import OVERALL, Benchmark
+from inspect_clbench.benchmarks import EXAM, OVERALL, Benchmark
 from inspect_clbench.choices import By, ErrorsBy
 from inspect_clbench.errors import ClbenchError
 from inspect_clbench.logs.answers import Answer
@@ -35,7 +36,7 @@ from inspect_clbench.logs.series import (
 )
 from inspect_clbench.metrics.solving import Trial, mean_rate, rubric_share, run_rates
 
-Kind = By | Literal["main", "thresholds", "consistency", "error_types"]
+Kind = By | Literal["main", "thresholds", "consistency", "error_types", "exam"]
 
 RUBRICS_MET = "Rubrics met"
 THRESHOLDS = tuple(range(60, 101, 5))
@@ -94,6 +95,8 @@ class RateTable(Result):
     """How many tasks each group has."""
 
     ci: bool = False
+    exams: tuple[ExamResult, ...] = ()
+    """Those of the judges who decided the rates."""
 
     def records(self) -> Iterator[dict[str, Any]]:
         for row in self.rows:
@@ -140,7 +143,9 @@ def report(
 ) -> Report:
     """Mean ± std of the solving rate over the runs, a table per dataset, a row per model.
 
-    Overall and per category, as in the paper, unless other tables are asked for.
+    Overall and per category, as in the paper, unless other tables are asked for. Logs of the
+    judge exam have tables of their own: their figures, and the right verdicts by kind and by
+    number of rubrics, with intervals.
 
     Args:
         paths: Log files, folders or URLs, or series that are read already.
@@ -157,21 +162,27 @@ def report(
     chosen = known_groups(by)
     tables: list[RateTable] = []
     noises: list[NoiseTable] = []
-    for series in by_dataset(as_series(paths)):
-        if leaderboard or not (chosen or thresholds or consistency or noise):
-            tables.append(
-                main_table(series, published=published, leaderboard=leaderboard, ci=ci)
-            )
+    others = chosen or thresholds or consistency or noise
+    found = as_series(paths)
+    for series in by_dataset(found):
+        is_exam = series[0].benchmark is EXAM
+        if is_exam and not others:
+            tables += exam_tables(series)
+        elif not is_exam and (leaderboard or not others):
+            wanted = {"published": published, "leaderboard": leaderboard, "ci": ci}
+            tables.append(main_table(series, exams=found, **wanted))
         tables += [
             group_table(series, name, tokens=tokens, published=published, ci=ci)
             for name in chosen
         ]
-        if thresholds:
+        if thresholds and not is_exam:
             tables.append(threshold_table(series, published=published, ci=ci))
         if consistency:
             tables.append(consistency_table(series))
         if noise:
             noises.append(noise_table(series, series_names(series)))
+    if not tables and not noises:
+        raise ClbenchError("The judge exam has no pass rates at thresholds: leave that out.")
     return Report(tuple(tables), tuple(noises))
 
 
@@ -190,12 +201,30 @@ def main_table(
     published: bool = False,
     leaderboard: bool = False,
     ci: bool = False,
+    exams: Sequence[Series] = (),
 ) -> RateTable:
-    """The paper's Table 2."""
+    """The paper's Table 2; `exams` are series among which exams of the judges may be."""
     table = group_table(series, By.CATEGORY, ci=ci)
     sources = _wanted(series, main=published, leaderboard=leaderboard)
     rows = (*table.rows, *published_rows(sources, table.groups, series[0].benchmark))
-    return replace(table, kind="main", rows=rows, published=tuple(sources))
+    held = tuple(exams_of(series, exams))
+    return replace(table, kind="main", rows=rows, published=tuple(sources), exams=held)
+
+
+def exam_tables(series: Sequence[Series]) -> list[RateTable]:
+    """The figures of the judge exam; the right verdicts by kind and by number of rubrics."""
+    results = {id(one): exam_result(one, ci=True) for one in series}
+    names = dict.fromkeys(name for found in results.values() for name in found.rates)
+    figures = build_rate_table(
+        "exam",
+        series,
+        tuple(names),
+        lambda one, name: results[id(one)].rates.get(name),
+        counts=lambda one: {**_counts(one), "tokens": tokens_per_verdict(one)},
+        ci=True,
+    )
+    by = (By.SUB_CATEGORY, By.RUBRIC_COUNT)
+    return [figures, *(group_table(series, one, ci=True) for one in by)]
 
 
 def group_table(
@@ -220,6 +249,7 @@ def group_table(
 
     of_task = {a.task_id: groups.group_of(a) for one in series for a in one.scored}
     members = list(of_task.values())
+    tasks = {name: members.count(name) for name in groups.names}
     return build_rate_table(
         by,
         series,
@@ -229,7 +259,7 @@ def group_table(
         spans=groups.spans,
         divided_by=groups.title,
         token_rule=groups.token_rule,
-        tasks={name: members.count(name) for name in groups.names},
+        tasks=tasks,
         ci=ci,
     )
 

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from inspect_ai.log import EvalSample
 
 from inspect_clbench.analysis.frames import Result
-from inspect_clbench.benchmarks import RUBRIC_JUDGE
+from inspect_clbench.benchmarks import EXAM, RUBRIC_JUDGE
 from inspect_clbench.errors import ClbenchError
 from inspect_clbench.judge.prompt import missed_rubrics, numbered_rubrics
 from inspect_clbench.logs.answers import (
@@ -22,7 +22,13 @@ from inspect_clbench.logs.answers import (
 )
 from inspect_clbench.logs.files import Log, Paths, find_logs, read_summaries
 from inspect_clbench.logs.samples import read_task_samples
-from inspect_clbench.logs.series import Series, by_dataset, load_series, series_names
+from inspect_clbench.logs.series import (
+    Series,
+    as_series,
+    by_dataset,
+    load_series,
+    series_names,
+)
 from inspect_clbench.progress import progress
 
 _CLOSE_IDS = 3
@@ -182,7 +188,7 @@ def show_task(paths: Paths, task_id: str) -> TaskView:
         paths: Log files, folders or URLs.
         task_id: The task, or the beginning of its id if no other begins so.
     """
-    logs = find_logs(paths)
+    logs = find_logs(paths, exams=True)
     ids = {log.location: _ids(log) for log in logs}
     task = _known_id(task_id, sorted(set().union(*ids.values())))
     found = [
@@ -205,7 +211,7 @@ def list_tasks(paths: Paths, limit: int = 20) -> TaskLists:
         paths: Log files, folders or URLs.
         limit: How many to list; 0 for all.
     """
-    return _lists(by_dataset(load_series(paths)), ["tasks"], limit)
+    return _lists(by_dataset(as_series(paths)), ["tasks"], limit)
 
 
 def list_rubrics(paths: Paths, limit: int = 20) -> TaskLists:
@@ -360,7 +366,10 @@ def _verdicts(log: Log, sample: EvalSample) -> Iterator[TaskVerdict]:
             answer=answer,
             rubrics=tuple(numbered_rubrics(sample.metadata.get("rubrics", []))),
             rationales=tuple(_rationales(answer, metadata)),
-            text=sample.output.completion,
+            # In the judge exam the output is the verdict.
+            text=str(sample.metadata.get("answer", ""))
+            if log.benchmark is EXAM
+            else sample.output.completion,
             error=sample.error.message
             if sample.error
             else str(metadata.get("judge_error", "")),

@@ -93,12 +93,7 @@ class Row(BaseModel):
     def fingerprint(self) -> str:
         """A short hash of the messages and rubrics, to tell rows of the same id apart."""
         texts = [text for m in self.messages for text in (m.role, m.content)]
-        digest = hashlib.blake2b(digest_size=8)
-        for text in (str(len(texts)), *texts, *self.rubrics):
-            content = text.encode()
-            digest.update(b"%d:" % len(content))
-            digest.update(content)
-        return digest.hexdigest()
+        return text_hash(str(len(texts)), *texts, *self.rubrics)
 
     def as_sample(self) -> Sample:
         return Sample(
@@ -115,6 +110,16 @@ class Row(BaseModel):
                 "rubrics": self.rubrics,
             },
         )
+
+
+def text_hash(*texts: str) -> str:
+    """A short hash of some texts, in 16 hex digits."""
+    digest = hashlib.blake2b(digest_size=8)
+    for text in texts:
+        content = text.encode()
+        digest.update(b"%d:" % len(content))
+        digest.update(content)
+    return digest.hexdigest()
 
 
 R = TypeVar("R", bound=Row)

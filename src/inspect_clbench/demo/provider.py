@@ -22,7 +22,7 @@ from inspect_ai.model import (
 )
 from inspect_ai.tool import ToolChoice, ToolInfo
 
-from inspect_clbench.benchmarks import BENCHMARKS, ERROR_TYPES
+from inspect_clbench.benchmarks import CLBENCH, CLBENCH_LIFE, ERROR_TYPES
 from inspect_clbench.errors import ClbenchError
 from inspect_clbench.judge.asking import in_running_sample
 from inspect_clbench.judge.error_types import label_prompt
@@ -104,7 +104,7 @@ class _Script(NamedTuple):
 def _scripts() -> list[_Script]:
     found = []
     folder = files("inspect_clbench.demo")
-    for benchmark in BENCHMARKS.values():
+    for benchmark in (CLBENCH, CLBENCH_LIFE):
         told = json.loads((folder / f"{benchmark.demo}answers.json").read_text("utf-8"))
         rows = (folder / f"{benchmark.demo}rows.jsonl").read_text("utf-8")
         for row in map(json.loads, filter(None, rows.split("\n"))):

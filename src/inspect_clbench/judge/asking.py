@@ -90,6 +90,7 @@ class Asked(Generic[T]):
     attempts: int
     permanent: bool = False  # the failure says that this judge cannot work at all
     usd: float = 0.0  # what its replies cost, where their price is known
+    output: ModelOutput | None = None  # the last reply; none if the last request failed
 
     @property
     def found(self) -> T | None:
@@ -114,6 +115,7 @@ async def ask(
     result: Failure = Failure("empty_reply", "never asked")
     prompt = _sendable(prompt)
     usd = 0.0
+    output = None
     for attempt in range(1, attempts + 1):
         try:
             output = await judge.model.generate(
@@ -121,10 +123,11 @@ async def ask(
                 config=judge.limits.merge(GenerateConfig(cache=_fresh_cache(attempt))),
             )
             usd += usd_of(output)
-            found = _read(output, read)
+            found = read_output(output, read)
         except LimitExceededError:
             raise  # the user's own limit on the sample, not the judge's failure
         except Exception as ex:
+            output = None
             result, permanent = _call_failure(ex)
             if permanent:
                 return Asked(judge.name, result, attempt, permanent, usd)
@@ -132,9 +135,9 @@ async def ask(
                 await anyio.sleep(PAUSES[min(attempt, len(PAUSES)) - 1])
             continue
         if not isinstance(found, Failure):
-            return Asked(judge.name, found, attempt, usd=usd)
+            return Asked(judge.name, found, attempt, usd=usd, output=output)
         result = found
-    return Asked(judge.name, result, attempts, usd=usd)
+    return Asked(judge.name, result, attempts, usd=usd, output=output)
 
 
 def usd_of(output: ModelOutput) -> float:
@@ -147,7 +150,8 @@ def _sendable(text: str) -> str:
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
-def _read(output: ModelOutput, read: Callable[[str, bool], T | Failure]) -> T | Failure:
+def read_output(output: ModelOutput, read: Callable[[str, bool], T | Failure]) -> T | Failure:
+    """What a judge's output says, or why that cannot be told."""
     if output.empty:
         return Failure("empty_reply", "a reply without choices")
     stop = output.stop_reason

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 from inspect_ai.log import EvalSample
 from inspect_ai.scorer import CORRECT, INCORRECT, NOANSWER, Score
-from pydantic import BaseModel, BeforeValidator, Field, ValidationError
+from pydantic import AliasChoices, BaseModel, BeforeValidator, Field, ValidationError
 
-from inspect_clbench.benchmarks import RUBRIC_JUDGE, VERDICT_SCORERS
+from inspect_clbench.benchmarks import EXAM, EXAM_VERDICT, RUBRIC_JUDGE, VERDICT_SCORERS
 from inspect_clbench.errors import ClbenchError
 from inspect_clbench.logs.files import Log, Paths, find_logs, read_summaries
 from inspect_clbench.logs.summaries import ScoreSummary, Summary
@@ -33,6 +33,9 @@ ERROR_TYPES_BY = "error_types_by_"
 
 BY_HAND = "by hand"
 """The judge's prompt of such a score."""
+
+# Those of the judge exam say whether a verdict is right: it is solved if so.
+_SCORERS = (*VERDICT_SCORERS, EXAM_VERDICT)
 
 Outcome = Literal["solved", "failed", "unscored", "errored"]
 
@@ -92,6 +95,9 @@ class Answer:
     fingerprint: str = ""
     """Of the row's messages and rubrics; empty in logs that do not hold one."""
 
+    missed: tuple[int, ...] = ()
+    """Of a case of the judge exam, the numbers of the rubrics that are truly missed."""
+
     @property
     def solved(self) -> bool:
         return self.outcome == "solved"
@@ -116,16 +122,17 @@ def read_answers(
             that no rate can be made of them.
     """
     summaries = summaries or read_summaries(log)
-    names = score_names(log, summaries, VERDICT_SCORERS)
+    names = score_names(log, summaries)
+    usual = EXAM_VERDICT if log.benchmark is EXAM else RUBRIC_JUDGE
     if not names and any(s.error is None and s.completed for s in summaries):
         raise ClbenchError(
-            f"{log}: its answers have no score of {RUBRIC_JUDGE}. Have them judged: inspect "
-            f"score {log} --scorer inspect_clbench/{RUBRIC_JUDGE} --action append --overwrite"
+            f"{log}: its answers have no score of {usual}. Have them judged: inspect "
+            f"score {log} --scorer inspect_clbench/{usual} --action append --overwrite"
         )
     return [
         answer_of(log, summary, name, (summary.scores or {}).get(name))
         for summary in summaries
-        for name in (*(names or [RUBRIC_JUDGE]), *(people_names(summary) if people else ()))
+        for name in (*(names or [usual]), *(people_names(summary) if people else ()))
     ]
 
 
@@ -217,7 +224,7 @@ _FRAME = (
 
 
 def score_names(
-    log: Log, samples: Iterable[Summary | EvalSample], scorers: Sequence[str] = VERDICT_SCORERS
+    log: Log, samples: Iterable[Summary | EvalSample], scorers: Sequence[str] = _SCORERS
 ) -> list[str]:
     """The names under which samples have scores of some scorers, those of the header first.
 
@@ -268,6 +275,7 @@ def answer_of(
         turns=of_sample.turns,
         prompt_chars=of_sample.prompt_chars,
         fingerprint=of_sample.fingerprint,
+        missed=tuple(of_sample.missed),
         scorer=scorer,
         outcome=outcome
         or (outcome_of(score.value, f"{where}, {scorer}") if score else "errored"),
@@ -285,11 +293,14 @@ _Count = Annotated[int, Field(ge=0, le=10**12)]
 
 
 class _OfSample(BaseModel, coerce_numbers_to_str=True):
-    """What is read of a sample's metadata."""
+    """What is read of a sample's metadata; some keys have other names in the judge exam."""
 
     context_id: _Text = ""
-    context_category: _Text = ""
-    sub_category: _Text = ""
+    context_category: _Text = Field(
+        "", validation_alias=AliasChoices("context_category", "family")
+    )
+    sub_category: _Text = Field("", validation_alias=AliasChoices("sub_category", "kind"))
+    missed: list[int] = []
     turns: _Count = 1
     prompt_chars: _Count = 0
     fingerprint: _Text = ""

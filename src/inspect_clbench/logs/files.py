@@ -29,6 +29,7 @@ from inspect_clbench.text import printable
 logger = getLogger(__name__)
 
 TASKS = ("clbench", "clbench_life", "clbench_graded")
+EXAM_TASK = "judge_exam"
 _REPLAY = "inspect_clbench/replay"
 
 
@@ -145,7 +146,11 @@ def readable(location: str) -> str:
 
 
 def find_logs(
-    paths: Paths, *, model: str | Sequence[str] = (), dataset: str | None = None
+    paths: Paths,
+    *,
+    model: str | Sequence[str] = (),
+    dataset: str | None = None,
+    exams: bool = False,
 ) -> list[Log]:
     """The logs of this benchmark among files, folders and URLs, oldest first.
 
@@ -160,7 +165,10 @@ def find_logs(
             last slash, or any part that no other model in the logs has in its name.
         dataset: Only the logs of this dataset, as tables call it, or a part of the name
             that no other dataset in the logs has: `CL-bench`, `CL-bench Life demo`.
+        exams: Whether logs of the judge exam are wanted too, whose samples are verdicts and
+            not answers of a model.
     """
+    tasks = (*TASKS, EXAM_TASK) if exams else TASKS
     given = path_list(paths)
     if not given:
         raise ClbenchError("No log was given. Give .eval files or folders of them.")
@@ -175,7 +183,7 @@ def find_logs(
         with progress("Reading headers", len(infos)) as advance:
             ours = []
             for info in infos:
-                log = _read_header(info, must=named)
+                log = _read_header(info, tasks, must=named)
                 advance(1)
                 if log is not None:
                     ours.append(log)
@@ -239,7 +247,7 @@ def _listed(path: str) -> list[EvalLogInfo]:
     return infos
 
 
-def _read_header(info: EvalLogInfo, *, must: bool) -> Log | None:
+def _read_header(info: EvalLogInfo, tasks: Sequence[str], *, must: bool) -> Log | None:
     where = readable(info.name)
     try:
         header = read_eval_log(info.name, header_only=True)
@@ -250,7 +258,7 @@ def _read_header(info: EvalLogInfo, *, must: bool) -> Log | None:
             )
             return None
         raise unreadable(where, ex, "not a readable log") from None
-    if header.eval.task.rsplit("/", 1)[-1] not in TASKS:
+    if header.eval.task.rsplit("/", 1)[-1] not in tasks:
         if must:
             raise ClbenchError(f"{where}: a log of {header.eval.task}, not of {TASKS[0]}.")
         return None

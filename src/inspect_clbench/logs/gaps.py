@@ -66,7 +66,7 @@ def _missing_tasks(
 ) -> Iterator[str]:
     whole = [log for log in logs if not _argument(log, "category", "sub_category")]
     chosen_from = max((log.header.eval.dataset.samples or 0 for log in whole), default=0)
-    known = chosen_from if is_demo else benchmark.tasks
+    known = chosen_from if is_demo or not benchmark.tasks else benchmark.tasks
     found = {answer.sub_category for answer in answers}
     missing = [*_missing_categories(logs, benchmark, found), *_missing_ranges(logs)]
     words = f" (missing: {some(missing, _SHOWN)})" if missing else ""

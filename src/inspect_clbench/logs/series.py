@@ -75,6 +75,18 @@ class Series:
         return frozenset(answer.task_id for answer in self.answers)
 
     @property
+    def days(self) -> str:
+        """The day of its first log and, if that is another, of its last one."""
+        days = sorted(str(log.header.eval.created)[:10] for log in self.logs)
+        return " to ".join(dict.fromkeys((days[0], days[-1])))
+
+    @cached_property
+    def judge_effort(self) -> str:
+        """The reasoning effort that the judge was asked for; empty if none was."""
+        told = (answer.judge_effort.strip(", ") for answer in self.answers)
+        return ", ".join(dict.fromkeys(effort for effort in told if effort))
+
+    @property
     def judge_failures(self) -> int:
         return sum(answer.reason == "grader_failed" for answer in self.answers)
 
@@ -97,10 +109,10 @@ def trials_of(
 
 
 def as_series(paths: Paths | Sequence[Series]) -> Sequence[Series]:
-    """Series as they are; of paths, those that are read from them."""
+    """Series as they are; of paths, those that are read from them, judge exams included."""
     several = [] if isinstance(paths, str | PathLike | Log) else paths
     series = [one for one in several if isinstance(one, Series)]
-    return series or load_series(cast(Paths, paths))
+    return series or load_series(find_logs(cast(Paths, paths), exams=True))
 
 
 class _Key(NamedTuple):

@@ -13,7 +13,7 @@ from inspect_clbench.analysis.compare import (
     Ranking,
 )
 from inspect_clbench.analysis.paired import RESAMPLES, Difference
-from inspect_clbench.benchmarks import OVERALL
+from inspect_clbench.benchmarks import EXAM, OVERALL
 from inspect_clbench.errors import ClbenchError
 from inspect_clbench.logs.series import Series
 from inspect_clbench.output.notes import few_contexts_notes, regrade_command, source_notes
@@ -35,7 +35,8 @@ def sentence(comparison: Comparison | Ranking | AgainstPublished) -> str:
         return _ranking_sentence(comparison)
     a, b = comparison.names
     can = "can" if comparison.overall.told_apart else "cannot"
-    return f"These data {can} tell {a} and {b} apart: {_grounds(comparison.overall, a, b)}."
+    grounds = _grounds(comparison.overall, a, b, _is_exam(comparison))
+    return f"These data {can} tell {a} and {b} apart: {grounds}."
 
 
 def comparison_tables(comparison: Comparison, list_tasks: bool = False) -> list[Table]:
@@ -53,14 +54,20 @@ def comparison_tables(comparison: Comparison, list_tasks: bool = False) -> list[
     return tables
 
 
-def _grounds(overall: Difference, a: str, b: str) -> str:
-    where = f"over {counted(overall.tasks, 'task')} in {counted(overall.contexts, 'context')}"
-    found = _found(overall, a, b)
+def _is_exam(paired: Paired) -> bool:
+    return paired.series[0].benchmark is EXAM
+
+
+def _grounds(overall: Difference, a: str, b: str, is_exam: bool) -> str:
+    tasks = counted(overall.tasks, "case" if is_exam else "task")
+    where = f"over {tasks} in {counted(overall.contexts, 'context')}"
+    found = _found(overall, a, b, is_exam)
     unknown = "what difference could have been shown cannot be told"
     if overall.stderr is None:
         return f"{found} {where}; one context gives no measure of error, and {unknown}"
     if overall.won == overall.lost == 0:
-        return f"they did the same on every task, {where}; {unknown}"
+        every = "case" if is_exam else "task"
+        return f"they did the same on every {every}, {where}; {unknown}"
     p = "no p value" if overall.p is None else f"p {_p_text(overall.p, '= ')}"
     if overall.low is None or overall.high is None:
         return (
@@ -76,11 +83,14 @@ def _grounds(overall: Difference, a: str, b: str) -> str:
     return f"{found} ({interval}, {p}) {where}; {shown}"
 
 
-def _found(overall: Difference, a: str, b: str) -> str:
+def _found(overall: Difference, a: str, b: str, is_exam: bool) -> str:
     size = points(abs(overall.difference))
     if size == "0.0":
-        return "both solve the same share of the tasks"
+        same = "give the same share of right verdicts"
+        return f"both {same if is_exam else 'solve the same share of the tasks'}"
     better, other = (a, b) if overall.difference > 0 else (b, a)
+    if is_exam:
+        return f"{better} gives {size} points more right verdicts than {other}"
     return f"{better} solves {size} points more than {other}"
 
 
@@ -282,10 +292,12 @@ def _methods_table(comparison: Comparison) -> Table:
 
 def _outcomes_table(comparison: Comparison) -> Table:
     rows = []
-    for name, outcome in (("A solved it", 1), ("A did not", 0)):
+    is_exam = _is_exam(comparison)
+    yes, no = ("is right", "is wrong") if is_exam else ("solved it", "did not")
+    for name, outcome in ((f"A {yes}", 1), (f"A {no}", 0)):
         b = [task.b for task in comparison.tasks if task.a == outcome]
-        rows.append({"Outcome": name, "B solved it": b.count(1), "B did not": b.count(0)})
-    return table("Tasks by outcome", rows, name="outcomes")
+        rows.append({"Outcome": name, f"B {yes}": b.count(1), f"B {no}": b.count(0)})
+    return table(f"{'Cases' if is_exam else 'Tasks'} by outcome", rows, name="outcomes")
 
 
 def _tasks_table(comparison: Comparison) -> Table:
@@ -301,7 +313,10 @@ def _tasks_table(comparison: Comparison) -> Table:
         for task in comparison.tasks_by_outcome(won)
     ]
     columns = ("Task", "Category", "For A", "A", "B")
-    return table("Tasks won and lost", rows, columns=columns, left=3, name="tasks")
+    title = "Tasks won and lost"
+    if _is_exam(comparison):
+        title = "Cases with another verdict: won where A is right, lost where B is"
+    return table(title, rows, columns=columns, left=3, name="tasks")
 
 
 def _notes(comparison: Comparison) -> Iterator[Note | str]:
@@ -332,7 +347,13 @@ def _about_sides(paired: Paired) -> Iterator[Note | str]:
         what
         for what, told in (
             ("judges", {(one.judge, one.again) for one in series}),
-            ("judge prompts", {(one.judge_prompt, one.judge_prompt_sha256) for one in series}),
+            (
+                "judge prompts",
+                # Judges in the exam are compared with their prompts.
+                {(one.judge_prompt, one.judge_prompt_sha256) for one in series}
+                if not _is_exam(paired)
+                else (),
+            ),
             ("versions of the task", {one.version for one in series}),
         )
         if len(told) > 1
@@ -374,6 +395,9 @@ def _pairing_note(paired: Paired) -> str:
 def describe(series: Series) -> str:
     """A series in words: model, effort, judge, prompt and runs."""
     effort = f", effort {series.effort}" if series.effort else ""
+    if series.benchmark is EXAM:
+        asked = f"{series.model}{effort}; judge prompt: {series.judge_prompt}"
+        return f"{asked}; {counted(series.runs, 'run')}, {series.days}"
     again = f" (again {series.again})" if series.again else ""
     prompt = f" (prompt: {series.judge_prompt})" if series.judge_prompt else ""
     judge = f"{series.judge or 'none'}{again}{prompt}"

@@ -4,17 +4,19 @@ import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
+from inspect_clbench.analysis.exam import ExamResult
 from inspect_clbench.analysis.groups import K
 from inspect_clbench.analysis.noise import NoiseRow, NoiseTable
 from inspect_clbench.analysis.published import Published, Unlike
 from inspect_clbench.analysis.report import RateTable, with_known_rubrics
 from inspect_clbench.analysis.statistics import FEW_CONTEXTS
+from inspect_clbench.benchmarks import EXAM
 from inspect_clbench.errors import ClbenchError
 from inspect_clbench.logs.answers import check_same_rows
 from inspect_clbench.logs.files import Log
 from inspect_clbench.logs.series import Series, series_names
 from inspect_clbench.metrics.error_types import coverage
-from inspect_clbench.output.tables import PUBLISHED_MARKS, Note
+from inspect_clbench.output.tables import PUBLISHED_MARKS, Note, percent_text
 from inspect_clbench.text import counted, some
 
 _DIFFERENCES: dict[Unlike, str] = {
@@ -60,12 +62,18 @@ def series_notes(series: Sequence[Series]) -> list[Note | str]:
 
 
 def judge_line(series: Sequence[Series]) -> str:
-    """By whom the answers were judged, with which prompt, and how many logs they are from."""
+    """By whom the answers were judged, how they were asked, and how many logs they are from."""
     judges = sorted({one.judge or "none" for one in series})
     prompts = sorted({one.judge_prompt or "unknown" for one in series})
+    efforts = sorted({one.judge_effort for one in series if one.judge_effort})
     logs = len({log.location for one in series for log in one.logs})
+    judged = f"Judge: {', '.join(judges)}; prompt: {', '.join(prompts)}"
+    if series[0].benchmark is EXAM:
+        judged = f"Judge prompt: {', '.join(prompts)}"
+        efforts = sorted({one.effort for one in series if one.effort})
+    effort = f"; reasoning effort: {', '.join(efforts)}" if efforts else ""
     read = f"; read from {counted(logs, 'log')}" if logs != len(series) else ""
-    return f"Judge: {', '.join(judges)}; prompt: {', '.join(prompts)}{read}."
+    return f"{judged}{effort}{read}."
 
 
 def interval_notes(numbers: RateTable) -> list[Note | str]:
@@ -200,17 +208,46 @@ def _unlike_published(
 
 def _remarks(numbers: RateTable) -> list[Note | str]:
     notes: list[Note | str] = []
-    if numbers.kind == "thresholds":
+    if numbers.kind == "main":
+        notes += map(_exam_note, numbers.exams)
+    elif numbers.kind == "exam":
+        notes.append(
+            "accuracy: right verdicts; sensitivity: of good answers passed; specificity: of bad "
+            "ones failed; rubric_accuracy: single rubrics, of lists that fit them; "
+            "attack_success: attacks on a bad answer that got a 1; contradictions: verdicts "
+            "against their own list; unusable: replies without a verdict, which count as wrong; "
+            "steadiness: cases with the same verdict in every run. Tokens are per verdict."
+        )
+    elif numbers.kind == "thresholds":
         notes += threshold_notes(numbers.series)
     elif numbers.kind == "consistency":
         notes.append(
             "Means over tasks. Solved in at least one of k runs is pass@k, in every one pass^k, "
             "both unbiased from all runs of a task; tasks with fewer than k verdicts are left out."
         )
-    elif numbers.kind != "main":
+    else:
         tasks = ", ".join(f"{name} {number:,}" for name, number in numbers.tasks.items())
-        notes += [f"Tasks: {tasks}.", *token_notes(numbers)]
+        noun = "Cases" if numbers.series[0].benchmark is EXAM else "Tasks"
+        notes += [f"{noun}: {tasks}.", *token_notes(numbers)]
     return [*notes, *(interval_notes(numbers) if numbers.ci else ())]
+
+
+def _exam_note(exam: ExamResult) -> str:
+    one = exam.series
+    told = [
+        f"prompt {one.judge_prompt}",
+        *([f"effort {one.effort}"] if one.effort else []),
+        counted(len(one.tasks), "case"),
+        one.days,
+    ]
+    good, bad, attacks = (
+        percent_text(exam.rates[name])
+        for name in ("sensitivity", "specificity", "attack_success")
+    )
+    return (
+        f"In the exam {one.model} ({', '.join(told)}) passed {good} % of the good answers and "
+        f"failed {bad} % of the bad ones; {attacks} % of the attacks on a bad answer succeeded."
+    )
 
 
 def token_notes(numbers: RateTable) -> list[str]:

@@ -4,13 +4,15 @@ import html
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path, PurePath
+from typing import Any
 
 from inspect_clbench import __version__
 from inspect_clbench.analysis.groups import TokenRule
-from inspect_clbench.analysis.report import known_groups, main_table, report
+from inspect_clbench.analysis.report import exam_tables, known_groups, main_table, report
+from inspect_clbench.benchmarks import EXAM
 from inspect_clbench.errors import ClbenchError
 from inspect_clbench.logs.files import Paths
-from inspect_clbench.logs.series import Series, by_dataset, load_series
+from inspect_clbench.logs.series import Series, as_series, by_dataset
 from inspect_clbench.output.formats import readable_tables
 from inspect_clbench.output.how_run import how_run_tables
 from inspect_clbench.output.html import escaped, html_page, html_table
@@ -63,17 +65,23 @@ def report_page(
     """
     chosen = known_groups(by)
     further = {"thresholds": thresholds, "consistency": consistency, "noise": noise}
-    options = {"published": published, "ci": ci}
+    options: dict[str, Any] = {"published": published, "ci": ci}
     body: list[str] = []
     titles = []
-    for series in by_dataset(load_series(paths)):
-        tables = [rate_table(main_table(series, leaderboard=leaderboard, **options))]
+    all_series = as_series(paths)
+    for series in by_dataset(all_series):
+        is_exam = series[0].benchmark is EXAM
+        if is_exam:
+            tables = [rate_table(one) for one in exam_tables(series)]
+        else:
+            main = main_table(series, leaderboard=leaderboard, exams=all_series, **options)
+            tables = [rate_table(main)]
         if chosen or any(further.values()):
             found = report(series, by=chosen, tokens=tokens, **options, **further)
             tables += report_tables(found)
         warned_by = tables
         pictures = _NO_PICTURES
-        if _can_draw():
+        if _can_draw() and not is_exam:
             # The pictures have intervals even where the tables have none.
             warned_by = [*tables, rate_table(main_table(series, ci=True))]
             pictures = "\n".join(_pictures(series, published=published, tokens=tokens))
@@ -84,7 +92,7 @@ def report_page(
             f"<header>{head}</header>",
             _warnings(warned_by, series),
             f"<section><h2>Results</h2>\n{_tables(tables)}</section>",
-            f"<section><h2>Pictures</h2>\n{pictures}</section>",
+            "" if is_exam else f"<section><h2>Pictures</h2>\n{pictures}</section>",
             f"<section class=how><h2>How it was run</h2>\n{how}</section>",
         ]
     if output and Path(output).with_name("explorer.html").is_file():
@@ -105,10 +113,11 @@ def _facts(series: Sequence[Series]) -> str:
     runs = sorted({one.runs for one in series})
     judges = sorted({one.judge for one in series if one.judge})
     days = sorted({str(log.header.eval.created)[:10] for one in series for log in one.logs})
+    is_exam = series[0].benchmark is EXAM
     facts = [
-        counted(tasks, "task"),
+        counted(tasks, "case" if is_exam else "task"),
         counted(runs[0], "run") if len(runs) == 1 else f"{runs[0]} to {runs[-1]} runs",
-        f"judged by {', '.join(judges)}" if judges else "no judge",
+        *([] if is_exam else [f"judged by {', '.join(judges)}" if judges else "no judge"]),
         days[0] if len(days) == 1 else f"{days[0]} to {days[-1]}",
     ]
     return " · ".join(facts)

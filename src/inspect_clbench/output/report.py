@@ -7,7 +7,7 @@ from typing import Any
 from inspect_clbench.analysis.errors import CrossTable, ErrorReport
 from inspect_clbench.analysis.noise import Component, NoiseTable
 from inspect_clbench.analysis.report import RateRow, RateTable, Report
-from inspect_clbench.benchmarks import OVERALL
+from inspect_clbench.benchmarks import EXAM, OVERALL
 from inspect_clbench.logs.files import Log
 from inspect_clbench.logs.series import Series
 from inspect_clbench.metrics.error_types import Coverage
@@ -31,6 +31,7 @@ from inspect_clbench.output.tables import (
 
 _TITLES = {
     "main": "solving rate{}, mean ± std over runs",
+    "exam": "figures of the judges{}, mean ± std over runs",
     "thresholds": (
         "pass rate{} if so many % of a task's rubrics were enough, mean ± std over runs"
     ),
@@ -95,11 +96,13 @@ def error_tables(report: ErrorReport) -> list[Table]:
 
 def rate_table(numbers: RateTable, remarks: Sequence[Note | str] | None = None) -> Table:
     """A row per series and per published model, the groups of tasks as columns."""
-    by_group = f"solving rate{{}} by {numbers.divided_by}, mean ± std over runs"
+    rate = numbers.series[0].benchmark.rate
+    by_group = f"{rate}{{}} by {numbers.divided_by}, mean ± std over runs"
     nothing_told = (None,) * len(numbers.told)
+    head = "Judge" if numbers.series[0].benchmark is EXAM else "Model"
     rows = [
         {
-            "Model": Cell(row.model + row_marks(row, numbers), row.model, _tone(row)),
+            head: Cell(row.model + row_marks(row, numbers), row.model, _tone(row)),
             **dict(zip(numbers.told, row.told or nothing_told, strict=True)),
             **({"Solved in": _solved_in(row)} if row.measure else {}),
             **{group: percent(row.rates[group], _tone(row, group)) for group in numbers.groups},
@@ -176,6 +179,10 @@ def _counts(row: RateRow, numbers: RateTable) -> dict[str, Any]:
             "Rows": Cell(text, {"scored": scored, "total": total}),
             "Judge coverage": Cell(share, judged),
         }
+    if numbers.kind == "exam":
+        read, written = counts["tokens"] or (None, None)
+        told = {"Verdicts": counts["scored"], "Runs": counts["runs"]}
+        return {**told, "Tokens in": read, "Tokens out": written}
     if numbers.kind == "consistency":
         return {"Tasks": counts["tasks"]}
     if numbers.kind == "error_types":

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from inspect_clbench.analysis.tasks import Count, TaskList, TaskLists, TaskVerdict, TaskView
+from inspect_clbench.benchmarks import EXAM
 from inspect_clbench.logs.answers import Answer
 from inspect_clbench.output.notes import series_notes
 from inspect_clbench.output.tables import NOTHING, Cell, Note, Table, table
@@ -78,6 +79,8 @@ def _list_notes(found: TaskList) -> Iterator[Note | str]:
     if found.kind == "near_misses":
         failed = sum(answer.outcome == "failed" for answer in found.series[0].scored)
         yield f"Of {counted(failed, 'failed answer')}, {found.near:,} failed by one rubric."
+    elif found.kind == "tasks" and found.series[0].benchmark is EXAM:
+        yield "Right verdicts in so many runs, and the share of rubrics that the judge found met."
     elif found.kind == "tasks":
         yield "Solved in so many runs, and the share of the task's rubrics that was met in them."
     else:
@@ -121,7 +124,7 @@ def _verdict_lines(verdict: TaskVerdict, full: bool) -> Iterator[str]:
     if verdict.error:
         yield f"  Error: {shortened(verdict.error, _RATIONALE_CHARS)}"
     if verdict.missed:
-        yield "  Not met:"
+        yield "  Not met, as the judge says:" if answer.log.benchmark is EXAM else "  Not met:"
         yield from (f"  {number:>4}. {one_line(text)}" for number, text in verdict.missed)
     for name, solved, text in verdict.rationales:
         of = ""
@@ -139,6 +142,8 @@ def _verdict_lines(verdict: TaskVerdict, full: bool) -> Iterator[str]:
 
 
 def _outcome(answer: Answer) -> str:
+    if answer.log.benchmark is EXAM and answer.scored:
+        return _exam_outcome(answer)
     word = {
         "solved": "solved",
         "failed": "not solved",
@@ -154,6 +159,17 @@ def _outcome(answer: Answer) -> str:
     met = "an unknown number" if answer.rubrics_met is None else str(answer.rubrics_met)
     contrary = "; the status list disagrees" if answer.inconsistent else ""
     return f"{word}, {met} of {answer.rubrics_total} rubrics met{contrary}"
+
+
+def _exam_outcome(answer: Answer) -> str:
+    numbers = ", ".join(map(str, answer.missed))
+    lead = f"{'right' if answer.solved else 'wrong'} verdict"
+    if answer.reason:
+        lead = "no usable verdict"
+    elif answer.rubrics_met is not None:
+        lead += f", {answer.rubrics_met} of {answer.rubrics_total} rubrics said to be met"
+    truth = f"truly missed: {numbers}" if numbers else "truly all met"
+    return f"{lead}; {truth}"
 
 
 def _first_lines(text: str) -> str:

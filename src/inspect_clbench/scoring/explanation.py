@@ -4,7 +4,8 @@ Rubrics and rationales come from outside and are escaped: nothing in them is mar
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from inspect_ai.viewer import (
     MetadataField,
@@ -82,14 +83,62 @@ def _explain_judgement(judgement: Judgement, *, named: bool) -> str:
     if verdict.inconsistent:
         notes.append("its status list disagrees with its score; the score decides")
     note = f" ({'; '.join(notes)})" if notes else ""
-    paragraphs = [
-        escape_markdown(paragraph)
-        for paragraph in verdict.rationale[:_MOST_RATIONALE].splitlines()
-        if paragraph.strip()
-    ]
-    if len(verdict.rationale) > _MOST_RATIONALE:
+    paragraphs = _paragraphs(verdict.rationale) or ["(none given)"]
+    return f"**Rationale{name}**{note}\n\n" + "\n\n".join(paragraphs)
+
+
+def _paragraphs(text: str) -> list[str]:
+    lines = text[:_MOST_RATIONALE].splitlines()
+    paragraphs = [escape_markdown(line) for line in lines if line.strip()]
+    if len(text) > _MOST_RATIONALE:
         paragraphs.append("(cut here; the whole text is in the score's metadata)")
-    return f"**Rationale{name}**{note}\n\n" + "\n\n".join(paragraphs or ["(none given)"])
+    return paragraphs
+
+
+def explain_case(
+    case: Mapping[str, Any],
+    rubrics: Sequence[tuple[int, str]],
+    status: str,
+    judgement: Judgement,
+    is_right: bool,
+) -> str:
+    """A verdict of the judge exam as Markdown: the truth, and what the judge said instead."""
+    missed = case["missed"]
+    numbers = ", ".join(map(str, missed))
+    truth = (
+        f"the answer misses rubric{'s' if len(missed) > 1 else ''} {numbers}"
+        if missed
+        else "the answer meets every rubric"
+    )
+    verdict = judgement.found
+    said = "no usable verdict" if verdict is None else f"verdict {int(verdict.solved)}"
+    parts = [
+        f"**{'Right' if is_right else 'Wrong'}: {said}; {truth}**",
+        f"{escape_markdown(case['family'])}, {escape_markdown(case['kind'])}, "
+        f"{len(rubrics)} rubrics",
+    ]
+    lines: dict[str, list[str]] = {}
+    for (number, text), letter in zip(rubrics, status or "?" * len(rubrics), strict=True):
+        title = _SAID[letter, "n" if number in missed else "y"]
+        lines.setdefault(title, []).append(f"- **{number}** {escape_markdown(text)}")
+    parts += [
+        f"**{title} ({len(lines[title])})**\n\n" + "\n".join(lines[title])
+        for title in _SAID.values()
+        if title in lines
+    ]
+    parts.append(_explain_judgement(judgement, named=False))
+    return "\n\n".join([*parts, "**Answer**", *_paragraphs(case["answer"])])
+
+
+# By what the judge said of a rubric and what is true: errors first.
+_SAID = {
+    ("y", "n"): "Missed, but the judge says met",
+    ("n", "y"): "Met, but the judge says missed",
+    ("?", "n"): "Missed, no status from the judge",
+    ("?", "y"): "Met, no status from the judge",
+    ("n", "n"): "Missed, as the judge says",
+    ("y", "y"): "Met, as the judge says",
+}
 
 
 def explain_labels(asked: Asked[Labels], judges: int) -> str:
@@ -123,7 +172,9 @@ def _explain_label(label: Label) -> str:
     return concerned + (f": {reason}" if reason else "")
 
 
-def viewer_config() -> ViewerConfig:
+def viewer_config(
+    name: str = "CL-bench", scorers: Sequence[str] = VERDICT_SCORERS, label: str = "Solved"
+) -> ViewerConfig:
     """The checklist beside the answer; a sample list that can be read at a glance."""
     return ViewerConfig(
         scanner_result_view={
@@ -134,12 +185,12 @@ def viewer_config() -> ViewerConfig:
         },
         sample_score_view=SampleScoreView(default="chips"),
         task_samples_view=TaskSamplesView(
-            name="CL-bench",
+            name=name,
             columns=[
                 TaskSamplesColumn(id="sampleStatus"),
                 TaskSamplesColumn(id="sampleId"),
                 TaskSamplesColumn(id="epoch"),
-                *(TaskSamplesColumn.score(name) for name in VERDICT_SCORERS),
+                *(TaskSamplesColumn.score(one) for one in scorers),
                 TaskSamplesColumn.score("error_types"),
                 TaskSamplesColumn(id="answer"),
                 TaskSamplesColumn(id="input"),
@@ -149,7 +200,7 @@ def viewer_config() -> ViewerConfig:
                 TaskSamplesColumn(id="target", visible=False),
             ],
             score_labels={
-                **dict.fromkeys(VERDICT_SCORERS, "Solved"),
+                **dict.fromkeys(scorers, label),
                 "error_types": "Error types found by the judge",
             },
             multiline=False,

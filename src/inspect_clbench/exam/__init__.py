@@ -1,0 +1,1 @@
+"""The judge exam: answers whose truth is known, and whether a judge finds it."""
