@@ -195,6 +195,10 @@ def report_command(
         bool, _option("Add the rows of the leaderboard.", "--leaderboard")
     ] = False,
     ci: Annotated[bool, _option("Add 95 % intervals, clustered on contexts.", "--ci")] = False,
+    checked: Annotated[
+        list[str] | None,
+        _option("Correct the rates by a sheet of check-judge, filled in; repeatable."),
+    ] = None,
     chars_per_token: CharsPerToken = 4,
     model: Models = None,
     dataset: OfDataset = None,
@@ -202,11 +206,13 @@ def report_command(
     output: OutputOption = None,
 ) -> None:
     """The paper's table: solving rates in %, mean ± std over runs."""
+    from inspect_clbench.analysis import correct, load_series, report
     from inspect_clbench.analysis.groups import TokenRule
-    from inspect_clbench.analysis.report import report
+    from inspect_clbench.exchange.checks import read_checks
     from inspect_clbench.files import write_text
     from inspect_clbench.output.formats import format_for
     from inspect_clbench.output.page import report_page
+    from inspect_clbench.output.results import tables_of
 
     options: dict[str, Any] = {
         "by": by or (),
@@ -218,10 +224,17 @@ def report_command(
         "ci": ci,
         "tokens": TokenRule.chars_per_token(chars_per_token),
     }
+    checks = read_checks(*(checked or ()))
     if format_for(output, format) != "html":
-        _deliver(lambda: report(_find(logs, model, dataset), **options), format, output)
+
+        def make() -> "Sequence[Table]":
+            series = load_series(_find(logs, model, dataset))
+            corrected = tables_of(correct(series, checks)) if checks else []
+            return [*tables_of(report(series, **options)), *corrected]
+
+        _deliver(make, format, output)
         return
-    page = report_page(_find(logs, model, dataset), **options, output=output)
+    page = report_page(_find(logs, model, dataset), **options, checked=checks, output=output)
     if output is None:
         typer.echo(page, nl=False)
     else:
@@ -459,6 +472,7 @@ def _tell_of_sheet(sheet: "Sheet", command: str) -> None:
         f"{sheet.path}: {sheet.rows:,} of {sheet.of:,} drawn. Write yes under `confirm` where "
         "the judge is right, your own yes or no beside what is wrong; save as CSV, then: "
         f"clbench {command} --checked {sheet.path} (LOG --person NAME adds it to the log)"
+        + (f", clbench report LOG --checked {sheet.path}" if command == "check-judge" else "")
     )
 
 

@@ -6,6 +6,7 @@
 from inspect_clbench.analysis.against import AgainstPublished
 from inspect_clbench.analysis.agreement import Agreement, agreement
 from inspect_clbench.analysis.compare import Comparison, Ranking, compare
+from inspect_clbench.analysis.correction import Correction, correct
 from inspect_clbench.analysis.costs import Costs, costs
 from inspect_clbench.analysis.errors import ErrorReport, errors
 from inspect_clbench.analysis.groups import TokenRule
@@ -28,6 +29,7 @@ __all__ = [
     "Agreement",
     "Answer",
     "Comparison",
+    "Correction",
     "Costs",
     "ErrorReport",
     "Log",
@@ -41,6 +43,7 @@ __all__ = [
     "agreement",
     "answers_df",
     "compare",
+    "correct",
     "costs",
     "errors",
     "find_logs",
