@@ -516,6 +516,38 @@ def regrade_command(
         )
 
 
+@app.command("audit")
+def audit_command(
+    log: Annotated[
+        str, _argument("The log; or a copy that holds an audit, to read it.", "LOG")
+    ],
+    copy: Annotated[
+        str | None,
+        _option("The copy of the log to write, a new .eval file.", "--output", "-o"),
+    ] = None,
+    samples: Annotated[int, typer.Option(help="How many answers to ask about.", min=2)] = 100,
+    judge: Annotated[
+        str | None, _option("Another judge to ask too, as provider/model.")
+    ] = None,
+    budget: Annotated[
+        float | None, _option("US dollars that must not be gone beyond; needs prices.")
+    ] = None,
+    prices: PricesOption = None,
+    yes: Annotated[
+        bool, _option("Send your key to an address that only the log names.", "--yes")
+    ] = False,
+    format: FormatOption = None,
+) -> None:
+    """How steady a judge is: the same again, other order, single rubrics, the other prompt."""
+    from inspect_clbench.audit import audit
+
+    make = partial(
+        audit, log, copy, samples=samples, judge=judge, budget=budget, prices=prices,
+        trust_log=yes,
+    )  # fmt: skip
+    _deliver(make, format, None)
+
+
 @app.command("import")
 def import_command(
     graded: Annotated[list[str], _argument("Graded files, one per run.", "FILE")],

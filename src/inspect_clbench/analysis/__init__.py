@@ -5,6 +5,7 @@
 
 from inspect_clbench.analysis.against import AgainstPublished
 from inspect_clbench.analysis.agreement import Agreement, agreement
+from inspect_clbench.analysis.audit import Audit, read_audit
 from inspect_clbench.analysis.compare import Comparison, Ranking, compare
 from inspect_clbench.analysis.correction import Correction, correct
 from inspect_clbench.analysis.costs import Costs, costs
@@ -28,6 +29,7 @@ __all__ = [
     "AgainstPublished",
     "Agreement",
     "Answer",
+    "Audit",
     "Comparison",
     "Correction",
     "Costs",
@@ -52,6 +54,7 @@ __all__ = [
     "load_series",
     "near_misses",
     "plan",
+    "read_audit",
     "report",
     "show_task",
 ]

@@ -6,6 +6,7 @@ from typing import Any
 
 from inspect_clbench.analysis.against import AgainstPublished
 from inspect_clbench.analysis.agreement import Agreement
+from inspect_clbench.analysis.audit import Audit
 from inspect_clbench.analysis.compare import Comparison, Ranking
 from inspect_clbench.analysis.correction import Correction
 from inspect_clbench.analysis.costs import Costs
@@ -17,6 +18,7 @@ from inspect_clbench.analysis.tasks import TaskLists
 from inspect_clbench.choices import Format
 from inspect_clbench.files import write_text
 from inspect_clbench.output.agreement import agreement_tables
+from inspect_clbench.output.audit import audit_tables
 from inspect_clbench.output.compare import against_tables, comparison_tables, ranking_tables
 from inspect_clbench.output.correction import correction_tables
 from inspect_clbench.output.costs import cost_tables
@@ -46,6 +48,8 @@ def tables_of(result: Result | Sequence[Table], **options: Any) -> list[Table]:
             return ranking_tables(result, **options)
         case Agreement():
             return agreement_tables(result, **options)
+        case Audit():
+            return audit_tables(result)
         case Correction():
             return correction_tables(result)
         case ErrorReport():
