@@ -67,6 +67,7 @@ bench: $(STAMP)
 	$(BIN)/python -m benchmarks.comparisons
 	$(BIN)/python -m benchmarks.coverage
 	$(BIN)/python -m benchmarks.agreement
+	$(BIN)/python -m benchmarks.correction
 	$(BIN)/python -m benchmarks.power
 	$(BIN)/python -m benchmarks.explorer
 

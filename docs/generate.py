@@ -203,10 +203,11 @@ MORE_API = {
     "inspect_clbench.exchange.imports": ["import_graded"],
     "inspect_clbench.exchange.verify": ["verify"],
     "inspect_clbench.exchange.checks": [
-        "verdict_sheet", "checked_verdicts", "error_sheet", "checked_errors",
+        "verdict_sheet", "checked_verdicts", "read_checks", "error_sheet", "checked_errors",
     ],
     "inspect_clbench.exchange.people": ["add_verdicts", "add_errors"],
     "inspect_clbench.regrade": ["regrade"],
+    "inspect_clbench.audit": ["audit"],
 }  # fmt: skip
 
 

@@ -340,6 +340,28 @@ def test_the_figures_of_reading_are_those_of_their_receipt() -> None:
     assert f"takes {ratio} of the CPU" in page_text("costs")
 
 
+def test_the_figures_of_corrected_rates_are_those_of_their_receipt() -> None:
+    text, found = page_text("trust"), receipt("correction")
+    below, of = re.findall(r"^(\d+) of (\d+) corrected figures below 0\.93$", found, re.M)[0]
+    assert f"{int(of) - int(below)} of {of} figures held the truth in 0.93" in text
+    (lowest,) = re.findall(r"^  strict .* rate 5%, .* Rogan-Gladen: (0\.\d+)$", found, re.M)
+    assert f"the one below, at {lowest}, is Rogan–Gladen's" in text
+    rows = re.findall(
+        r"rate (\d+)%, (\d+) labels +([01]\.\d+) \( *[\d.]+\) +[01]\.\d+ \( *([\d.]+)\)", found
+    )
+    assert len(rows) == 36
+    widths = {
+        n: [round(float(w)) for _, labels, _, w in rows if labels == n] for n in ("100", "300")
+    }
+    ranges = {n: (min(some), max(some)) for n, some in widths.items()}
+    low, high = ranges["100"]
+    assert f"100 checks gave intervals of {low} to {high} points" in text
+    low, high = ranges["300"]
+    assert f"300 of {low} to {high} (" in text
+    lenient = re.findall(r"^lenient.* rate 5%, \d+ labels +(0\.\d+)", found, re.M)
+    assert set(lenient) == {"0.000"}
+
+
 def test_the_figures_of_intervals_and_power_are_those_of_their_receipts() -> None:
     rows = re.findall(
         r"^(full|draw).*? (0\.\d+) \(.*?\) +0\.\d+ \((\S+) to (\S+)\)"

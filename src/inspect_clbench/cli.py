@@ -197,6 +197,10 @@ def report_command(
         bool, _option("Add the rows of the leaderboard.", "--leaderboard")
     ] = False,
     ci: Annotated[bool, _option("Add 95 % intervals, clustered on contexts.", "--ci")] = False,
+    checked: Annotated[
+        list[str] | None,
+        _option("Correct the rates by a sheet of check-judge, filled in; repeatable."),
+    ] = None,
     chars_per_token: CharsPerToken = 4,
     model: Models = None,
     dataset: OfDataset = None,
@@ -204,11 +208,13 @@ def report_command(
     output: OutputOption = None,
 ) -> None:
     """The paper's table: solving rates in %, mean ± std over runs; of exams, their figures."""
+    from inspect_clbench.analysis import correct, load_series, report
     from inspect_clbench.analysis.groups import TokenRule
-    from inspect_clbench.analysis.report import report
+    from inspect_clbench.exchange.checks import read_checks
     from inspect_clbench.files import write_text
     from inspect_clbench.output.formats import format_for
     from inspect_clbench.output.page import report_page
+    from inspect_clbench.output.results import tables_of
 
     options: dict[str, Any] = {
         "by": by or (),
@@ -220,10 +226,18 @@ def report_command(
         "ci": ci,
         "tokens": TokenRule.chars_per_token(chars_per_token),
     }
+    checks = read_checks(*(checked or ()))
     if format_for(output, format) != "html":
-        _deliver(lambda: report(_find(logs, model, dataset, True), **options), format, output)
+
+        def make() -> "Sequence[Table]":
+            series = load_series(_find(logs, model, dataset, True))
+            corrected = tables_of(correct(series, checks)) if checks else []
+            return [*tables_of(report(series, **options)), *corrected]
+
+        _deliver(make, format, output)
         return
-    page = report_page(_find(logs, model, dataset, True), **options, output=output)
+    found = _find(logs, model, dataset, True)
+    page = report_page(found, **options, checked=checks, output=output)
     if output is None:
         typer.echo(page, nl=False)
     else:
@@ -462,6 +476,7 @@ def _tell_of_sheet(sheet: "Sheet", command: str) -> None:
         f"{sheet.path}: {sheet.rows:,} of {sheet.of:,} drawn. Write yes under `confirm` where "
         "the judge is right, your own yes or no beside what is wrong; save as CSV, then: "
         f"clbench {command} --checked {sheet.path} (LOG --person NAME adds it to the log)"
+        + (f", clbench report LOG --checked {sheet.path}" if command == "check-judge" else "")
     )
 
 
@@ -503,6 +518,38 @@ def regrade_command(
             "inspect_clbench/error_types --action append --overwrite",
             err=True,
         )
+
+
+@app.command("audit")
+def audit_command(
+    log: Annotated[
+        str, _argument("The log; or a copy that holds an audit, to read it.", "LOG")
+    ],
+    copy: Annotated[
+        str | None,
+        _option("The copy of the log to write, a new .eval file.", "--output", "-o"),
+    ] = None,
+    samples: Annotated[int, typer.Option(help="How many answers to ask about.", min=2)] = 100,
+    judge: Annotated[
+        str | None, _option("Another judge to ask too, as provider/model.")
+    ] = None,
+    budget: Annotated[
+        float | None, _option("US dollars that must not be gone beyond; needs prices.")
+    ] = None,
+    prices: PricesOption = None,
+    yes: Annotated[
+        bool, _option("Send your key to an address that only the log names.", "--yes")
+    ] = False,
+    format: FormatOption = None,
+) -> None:
+    """How steady a judge is: the same again, other order, single rubrics, the other prompt."""
+    from inspect_clbench.audit import audit
+
+    make = partial(
+        audit, log, copy, samples=samples, judge=judge, budget=budget, prices=prices,
+        trust_log=yes,
+    )  # fmt: skip
+    _deliver(make, format, None)
 
 
 @app.command("import")

@@ -1,8 +1,9 @@
 """Judging again the answers of a log whose judge failed; all other scores stay as they are."""
 
+from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from inspect_ai import score
 from inspect_ai.log import EvalLog, EvalSample, recompute_metrics
@@ -79,12 +80,8 @@ class _Again:
         self.stopped_by: BaseException | None = None
 
     def __call__(self, log: EvalLog) -> bool:
-        if log.eval.task_registry_name is None or not log.eval.task.startswith(
-            "inspect_clbench/clbench"
-        ):
-            raise ClbenchError(
-                f"{self.log_file}: a log of {log.eval.task}, not of this benchmark."
-            )
+        judge = LogJudge(self.log_file, self.judge, self.trust_log)
+        judge.check(log)
         samples = log.samples or []
         places = [place for place, sample in enumerate(samples) if _failed(sample)]
         if not places:
@@ -92,7 +89,10 @@ class _Again:
         new = deepcopy([samples[place] for place in places])
         for sample in new:
             sample.scores = {}
-        self._ask(log, new)
+        options = judge.options(log)
+        for line in judge.described(log, options):
+            tell(line)
+        self.stopped_by = judge.ask(log, new, options)
         for place, sample in zip(places, new, strict=True):
             if sample.scores:  # else the judge did not come to it
                 name = _failed(samples[place]) or RUBRIC_JUDGE
@@ -111,17 +111,45 @@ class _Again:
         recompute_metrics(log)
         return True
 
-    def _ask(self, log: EvalLog, samples: list[EvalSample]) -> None:
-        """Give the samples new scores, as far as that comes."""
-        options = self._options(log)
-        graders = [] if self.judge else bound_graders(log.eval.model_roles)
-        for line in _described(self.judge, graders, options):
-            tell(line)
+
+class LogJudge:
+    """The judge of a log, or another one, to be asked about its answers."""
+
+    def __init__(
+        self, log_file: str, judge: str | None = None, trust_log: bool = False
+    ) -> None:
+        self.log_file, self.judge, self.trust_log = log_file, judge, trust_log
+
+    def check(self, log: EvalLog) -> None:
+        """Refuse a log of another benchmark."""
+        if log.eval.task_registry_name is None or not log.eval.task.startswith(
+            "inspect_clbench/clbench"
+        ):
+            raise ClbenchError(
+                f"{self.log_file}: a log of {log.eval.task}, not of this benchmark."
+            )
+
+    def described(self, log: EvalLog, options: Mapping[str, Any]) -> list[str]:
+        """Who will be asked, and whether that comes from the log."""
+        return _described(self.judge, self._graders(log), options)
+
+    def _graders(self, log: EvalLog) -> list[ModelConfig]:
+        return [] if self.judge else bound_graders(log.eval.model_roles)
+
+    def ask(
+        self,
+        log: EvalLog,
+        samples: Sequence[EvalSample],
+        options: Mapping[str, Any],
+        action: Literal["append", "overwrite"] = "overwrite",
+    ) -> BaseException | None:
+        """Give the samples new scores, as far as that comes; returns what stopped it."""
+        graders = self._graders(log)
         # Of the models that the header names, the judge's alone are needed: the others
         # would be built too, which can load or start something.
         roles = {GRADER: graders} if graders else None
         spec = log.eval.model_copy(update={"model_roles": roles})
-        part = log.model_copy(update={"samples": samples, "eval": spec})
+        part = log.model_copy(update={"samples": list(samples), "eval": spec, "results": None})
         try:
             if not self.trust_log:
                 self._check_address(graders)
@@ -130,21 +158,22 @@ class _Again:
                 rubric_judge(**options),
                 model="none/none",
                 model_roles={GRADER: self.judge} if self.judge else None,
-                action="overwrite",
+                action=action,
                 display=inspect_display(),
                 copy=False,  # what is judged before an error is there after it
             )
         except ClbenchError as ex:
-            self.stopped_by = ex
+            return ex
         except Exception as ex:
             # Inspect's own message about a missing key is rich markup.
             told = Text.from_markup(str(getattr(ex, "message", ex))).plain
             error = f"{self.log_file}: the judge cannot be asked ({one_line(redacted(told))})."
-            self.stopped_by = ClbenchError(f"{error} Name another one: --judge provider/model")
+            return ClbenchError(f"{error} Name another one: --judge provider/model")
         except KeyboardInterrupt as ex:
-            self.stopped_by = ex
+            return ex
+        return None
 
-    def _options(self, log: EvalLog) -> dict[str, Any]:
+    def options(self, log: EvalLog) -> dict[str, Any]:
         """The options of the log's scorer; a path in them is not this user's."""
         scorers = log.eval.scorers or []
         found = next((s.options for s in scorers if s.name.endswith(RUBRIC_JUDGE)), None) or {}
@@ -176,7 +205,7 @@ class _Again:
 
 
 def _described(
-    judge: str | None, graders: list[ModelConfig], options: dict[str, Any]
+    judge: str | None, graders: list[ModelConfig], options: Mapping[str, Any]
 ) -> list[str]:
     if judge:
         lines = [f"Judge: {judge} (--judge)"]

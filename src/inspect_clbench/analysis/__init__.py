@@ -4,7 +4,9 @@
 """
 
 from inspect_clbench.analysis.agreement import Agreement, agreement
+from inspect_clbench.analysis.audit import Audit, read_audit
 from inspect_clbench.analysis.compare import AgainstPublished, Comparison, Ranking, compare
+from inspect_clbench.analysis.correction import Correction, correct
 from inspect_clbench.analysis.costs import Costs, costs
 from inspect_clbench.analysis.errors import ErrorReport, errors
 from inspect_clbench.analysis.groups import TokenRule
@@ -26,7 +28,9 @@ __all__ = [
     "AgainstPublished",
     "Agreement",
     "Answer",
+    "Audit",
     "Comparison",
+    "Correction",
     "Costs",
     "ErrorReport",
     "Log",
@@ -40,6 +44,7 @@ __all__ = [
     "agreement",
     "answers_df",
     "compare",
+    "correct",
     "costs",
     "errors",
     "find_logs",
@@ -48,6 +53,7 @@ __all__ = [
     "load_series",
     "near_misses",
     "plan",
+    "read_audit",
     "report",
     "show_task",
 ]

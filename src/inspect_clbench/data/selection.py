@@ -6,11 +6,15 @@ Pure functions of names and a seed, so that the same arguments choose the same t
 import hashlib
 import math
 from collections import Counter, deque
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from typing import TypeVar
 
 from pydantic import BaseModel, ConfigDict
 
 from inspect_clbench.errors import ClbenchError
+
+K = TypeVar("K")
+T = TypeVar("T")
 
 # A prefix is in the cache once the request that brought it has ended: one latency, that
 # is as many starts as there are connections, after its start. Some latencies later the
@@ -136,6 +140,23 @@ def seeded_rank(seed: int, *names: object) -> str:
     """The place of something in a random order that depends on its names and a seed alone."""
     text = "\n".join(map(str, (seed, *names)))
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def draw_evenly(
+    strata: Mapping[K, Iterable[T]], count: int, rank: Callable[[T], str]
+) -> list[tuple[K, T]]:
+    """Draw from each stratum in turn, as long as it has something, until there are so many.
+
+    Within a stratum it is a random order that decides, so that what was drawn of one is a
+    simple random sample of it. A smaller draw is the beginning of a larger one.
+    """
+    turns = [
+        (turn, place, stratum, item)
+        for place, (stratum, items) in enumerate(strata.items())
+        for turn, item in enumerate(sorted(items, key=rank))
+    ]
+    turns.sort(key=lambda one: one[:2])
+    return [(stratum, item) for _, _, stratum, item in turns[:count]]
 
 
 def cache_order(contexts: Sequence[Hashable], connections: int) -> list[int]:

@@ -4,15 +4,16 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from inspect_ai.log import EvalSample
 
 from inspect_clbench.analysis.agreement import Agreement, Filled, agreement_of
+from inspect_clbench.analysis.correction import Check
 from inspect_clbench.analysis.errors import load_labelled
+from inspect_clbench.analysis.sampled import draw_answers
 from inspect_clbench.analysis.verdicts import AnswerKey, Judged, JudgeKey, JudgeVerdicts, Vote
 from inspect_clbench.benchmarks import ERROR_TYPES, VERDICT_SCORERS
-from inspect_clbench.data.selection import seeded_rank
 from inspect_clbench.errors import ClbenchError
 from inspect_clbench.exchange.sheets import (
     CONFIRM,
@@ -31,15 +32,19 @@ from inspect_clbench.logs.series import load_series
 from inspect_clbench.progress import progress
 from inspect_clbench.scoring.scores import rationale_of
 
+K = TypeVar("K")
+
 SOLVED = "solved"
 _STATUS = "status"
 _WRONG_RUBRICS = "wrong rubrics"
 _WHERE = ("model", "task", "run", "sub-category", "judge")
 _TEXTS = ("rationale", "answer", "conversation", "log", "sample", "context")
+_SCORE, _OF, _DRAWN = "score", "answers like it", "drawn of them"
 _TYPES = (name for key in ERROR_TYPES for name in (key, key + YOURS))
 _ERROR_COLUMNS = (*_WHERE, CONFIRM, *_TYPES, "reasons", "missed rubrics", *_TEXTS)
 _VERDICT_COLUMNS = (
     *_WHERE, CONFIRM, SOLVED, SOLVED + YOURS, _WRONG_RUBRICS, _STATUS, "rubrics", *_TEXTS,
+    _SCORE, _OF, _DRAWN,
 )  # fmt: skip
 _YES_NO = {True: "yes", False: "no"}
 _LETTER = re.compile(r"\d+[yn?]")  # as the sheet writes a status: 1y 2n 3?
@@ -67,11 +72,14 @@ def error_sheet(paths: Paths, count: int, path: str, *, seed: int = 0) -> Sheet:
     _check_sheet(path, count)
     series, _ = load_labelled(paths)
     labelled = [a for one in series for a in one.answers if a.label.state == "labelled"]
-    return _write(path, _ERROR_COLUMNS, labelled, count, seed, _error_cells)
+    return _write(path, _ERROR_COLUMNS, {"": labelled}, count, seed, _error_cells)
 
 
 def verdict_sheet(paths: Paths, count: int, path: str, *, seed: int = 0) -> Sheet:
     """Draw verdicts of the rubric judge for a person to confirm or change.
+
+    As many are drawn from the answers that the judge calls solved as from the others, of each
+    model and judge. The sheet says how many there were of each and how many were drawn.
 
     Args:
         paths: Log files, folders or URLs.
@@ -81,8 +89,12 @@ def verdict_sheet(paths: Paths, count: int, path: str, *, seed: int = 0) -> Shee
     """
     _check_sheet(path, count)
     # An empty answer and a failed judge have no verdict that could be checked.
-    judged = [a for one in load_series(paths) for a in one.scored if not a.reason]
-    return _write(path, _VERDICT_COLUMNS, judged, count, seed, _verdict_cells)
+    strata = {
+        (number, solved): [a for a in one.scored if not a.reason and a.solved is solved]
+        for number, one in enumerate(load_series(paths))
+        for solved in (True, False)
+    }
+    return _write(path, _VERDICT_COLUMNS, strata, count, seed, _verdict_cells)
 
 
 def checked_errors(path: str, person: str = "person") -> Agreement:
@@ -92,11 +104,11 @@ def checked_errors(path: str, person: str = "person") -> Agreement:
         path: A sheet of `error_sheet`, filled in.
         person: What to call the person.
     """
-    rows, of = read_sheet(path, list(ERROR_TYPES))
+    rows, others = read_sheet(path, list(ERROR_TYPES))
     votes = [(Vote(True, _letters(r.judge)), Vote(True, _letters(r.person))) for r in rows]
     contexts, labellers = _side_by_side(rows, votes, person)
     judged = Judged((), {}, contexts, (), labellers)
-    return agreement_of(judged, path, Filled(of, len(rows)))
+    return agreement_of(judged, path, Filled(len(rows) + len(others), len(rows)))
 
 
 def checked_verdicts(path: str, person: str = "person") -> Agreement:
@@ -106,7 +118,7 @@ def checked_verdicts(path: str, person: str = "person") -> Agreement:
         path: A sheet of `verdict_sheet`, filled in.
         person: What to call the person.
     """
-    rows, of = read_verdicts(path)
+    rows, others = read_verdicts(path)
     votes = []
     for row in rows:
         judge, own = statuses_of(row)
@@ -114,11 +126,48 @@ def checked_verdicts(path: str, person: str = "person") -> Agreement:
     contexts, judges = _side_by_side(rows, votes, person)
     contrary = sum(judge != own and _contradicts(own) for judge, own in votes)
     judged = Judged((), {}, contexts, judges)
-    return agreement_of(judged, path, Filled(of, len(rows), contrary))
+    return agreement_of(judged, path, Filled(len(rows) + len(others), len(rows), contrary))
 
 
-def read_verdicts(path: str) -> tuple[list[SheetRow], int]:
-    """The rows of a sheet of verdicts that a person has checked, and of how many."""
+def read_checks(*paths: str) -> list[Check]:
+    """The verdicts of sheets, with what a person says of them.
+
+    Args:
+        paths: Sheets of `verdict_sheet`, filled in.
+    """
+    found = []
+    for path in paths:
+        checked, others = read_verdicts(path)
+        for row in checked:
+            statuses_of(row)  # refuses what it cannot read
+            found.append(_check(row, row.judge[SOLVED], row.person[SOLVED]))
+        found += [_check(row, None, None) for row in others]
+    return found
+
+
+def _check(row: SheetRow, judged: bool | None, said: bool | None) -> Check:
+    cells = row.cells
+    uuid, of = cells.get("sample", ""), cells.get(_OF)
+    if of is not None and not of.replace(",", "").isdecimal():
+        raise ClbenchError(
+            f"{row.where}: `{of}` under `{_OF}`. It was a number, the same in all rows of its "
+            "kind; put it back."
+        )
+    return Check(
+        where=row.where,
+        key=(uuid,)
+        if uuid
+        else (cells.get("log", ""), cells.get("task", ""), str(run_of(row))),
+        judge=cells.get("judge", ""),
+        scorer=cells.get(_SCORE, ""),
+        judged=judged,
+        said=said,
+        of=None if of is None else int(of.replace(",", "")),
+    )
+
+
+def read_verdicts(path: str) -> tuple[list[SheetRow], list[SheetRow]]:
+    """The rows of a sheet of verdicts that a person has checked, and the others."""
     return read_sheet(path, [SOLVED], [_WRONG_RUBRICS])
 
 
@@ -199,23 +248,20 @@ def _check_sheet(path: str, count: int) -> None:
 def _write(
     path: str,
     columns: Sequence[str],
-    answers: Sequence[Answer],
+    strata: Mapping[K, Sequence[Answer]],
     count: int,
     seed: int,
     cells: Callable[[Answer, EvalSample], dict[str, str]],
 ) -> Sheet:
-    if not answers:
+    available = sum(map(len, strata.values()))
+    if not available:
         raise ClbenchError("There is nothing to draw from: the logs have no such judgement.")
-
-    def rank(answer: Answer) -> str:
-        name = answer.uuid or (answer.log.model, answer.task_id, answer.run)
-        return seeded_rank(seed, str(name), answer.scorer)
-
-    chosen = sorted(answers, key=rank)[:count]
+    chosen = draw_answers(strata, count, seed)
+    drawn = Counter(stratum for stratum, _ in chosen)
 
     def rows() -> Iterator[dict[str, str]]:
         with progress("Reading samples", len(chosen)) as advance:
-            for answer in chosen:
+            for stratum, answer in chosen:
                 sample = read_sample(answer)
                 own = sample.output.message.id if sample.output.choices else None
                 yield {
@@ -229,12 +275,15 @@ def _write(
                     "log": str(answer.log),
                     "sample": answer.uuid,
                     "context": answer.context_id,
+                    _SCORE: answer.scorer,
+                    _OF: str(len(strata[stratum])),
+                    _DRAWN: str(drawn[stratum]),
                     **cells(answer, sample),
                 }
                 advance(1)
 
     write_sheet(path, columns, rows())
-    return Sheet(path, len(chosen), len(answers))
+    return Sheet(path, len(chosen), available)
 
 
 def _error_cells(answer: Answer, sample: EvalSample) -> dict[str, str]:

@@ -77,8 +77,8 @@ def from_cell(cell: str) -> str:
 
 def read_sheet(
     path: str, questions: Sequence[str], corrections: Sequence[str] = ()
-) -> tuple[list[SheetRow], int]:
-    """Read a sheet that a person has filled in: the rows with a mark of theirs, and of how many.
+) -> tuple[list[SheetRow], list[SheetRow]]:
+    """Read a sheet that a person has filled in: the rows with a mark of theirs, and the others.
 
     Args:
         path: The file, as comma, semicolon or tab separated text.
@@ -88,17 +88,22 @@ def read_sheet(
     """
     titles, *lines = _table(path, [*questions, CONFIRM])
     numbered = [(number, line) for number, line in enumerate(lines, start=2) if any(line)]
-    found = []
+    found: list[SheetRow] = []
+    unchecked: list[SheetRow] = []
     for number, line in numbered:
         cells = dict(zip(titles, map(from_cell, line), strict=False))
-        if row := _checked(cells, questions, corrections, f"{path}, row {number}"):
+        where = f"{path}, row {number}"
+        row = _checked(cells, questions, corrections, where)
+        if row:
             found.append(row)
+        else:
+            unchecked.append(SheetRow(where, cells, {}, {}))
     if not found:
         raise ClbenchError(
             f"{path}: nobody has filled it in. Write yes under `{CONFIRM}` where the judge is "
             f"right, or your own yes or no under a column that ends with `{YOURS.strip()}`."
         )
-    return found, len(numbered)
+    return found, unchecked
 
 
 def _checked(

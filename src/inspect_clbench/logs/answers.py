@@ -31,6 +31,9 @@ VERDICT_BY = "verdict_by_"
 ERROR_TYPES_BY = "error_types_by_"
 """What the names of scores begin with that people gave; the person's name follows."""
 
+AUDITED = f"{RUBRIC_JUDGE}_"
+"""What the names of scores begin with that `clbench audit` had the judge give."""
+
 BY_HAND = "by hand"
 """The judge's prompt of such a score."""
 
@@ -118,8 +121,8 @@ def read_answers(
     Args:
         log: The log.
         summaries: Those of its samples, if they have been read.
-        people: Whether to add the verdicts of people. They are of some answers only, so
-            that no rate can be made of them.
+        people: Whether to add the verdicts of people, and those of an audit. They are of
+            some answers only, so that no rate can be made of them.
     """
     summaries = summaries or read_summaries(log)
     names = score_names(log, summaries)
@@ -237,9 +240,12 @@ def score_names(
     return [name for name in dict.fromkeys(names) if _is_of(name, scorers)]
 
 
-def people_names(sample: Summary | EvalSample, prefix: str = VERDICT_BY) -> list[str]:
-    """The names of the scores that people gave a sample."""
-    return [name for name in sample.scores or () if name.startswith(prefix)]
+def people_names(
+    sample: Summary | EvalSample, prefix: str | tuple[str, ...] = (VERDICT_BY, AUDITED)
+) -> list[str]:
+    """The names of the scores that people, or judges in an audit, gave a sample."""
+    names = [name for name in sample.scores or () if name.startswith(prefix)]
+    return [name for name in names if not _is_of(name, VERDICT_SCORERS)]
 
 
 def _is_of(name: str, scorers: Sequence[str]) -> bool:

@@ -1,11 +1,19 @@
 """Agreement of judges as tables, with notes on what was left out."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from inspect_clbench.analysis.agreement import ALL_TYPES, Agreement, Level
-from inspect_clbench.analysis.statistics import FEW_CONTEXTS, Figure
+from inspect_clbench.analysis.statistics import FEW_CONTEXTS
 from inspect_clbench.analysis.verdicts import AnswerKey
-from inspect_clbench.output.tables import NOTHING, Cell, Note, Table, share, table
+from inspect_clbench.output.tables import (
+    Cell,
+    Note,
+    Table,
+    figure_number,
+    figure_share,
+    share,
+    table,
+)
 from inspect_clbench.text import counted, some
 
 _NAMED = 5
@@ -30,13 +38,13 @@ def _levels_table(agreement: Agreement) -> Table:
         row = {
             "Level": _title(level),
             "Compared": level.compared,
-            "Agreement %": _share(level.agreement),
+            "Agreement %": figure_share(level.agreement),
         }
         if most > 1:
-            row["All agree %"] = _share(level.unanimous)
-            row["Krippendorff's alpha"] = _number(level.alpha)
+            row["All agree %"] = figure_share(level.unanimous)
+            row["Krippendorff's alpha"] = figure_number(level.alpha)
         else:
-            row["Cohen's kappa"] = _number(level.pairs[0].kappa)
+            row["Cohen's kappa"] = figure_number(level.pairs[0].kappa)
         rows.append(row)
     names = dict.fromkeys(n for p in agreement.levels[-1].pairs for n in (p.first, p.second))
     judges = len(agreement.names) or len(names)
@@ -59,8 +67,8 @@ def _pairs_table(agreement: Agreement) -> Table:
                     "Only second": pair.only_second if yes_or_no else None,
                     "Both no": pair.neither if yes_or_no else None,
                     "Compared": pair.compared,
-                    "Agreement %": _share(pair.agreement),
-                    "Cohen's kappa": _number(pair.kappa),
+                    "Agreement %": figure_share(pair.agreement),
+                    "Cohen's kappa": figure_number(pair.kappa),
                 }
             )
     return table("Pairs of judges", rows, left=3, name="pairs")
@@ -68,23 +76,6 @@ def _pairs_table(agreement: Agreement) -> Table:
 
 def _title(level: Level) -> str:
     return level.name[:1].upper() + level.name[1:]
-
-
-def _share(figure: Figure) -> Cell:
-    return _cell(figure, lambda value: f"{100 * value:.1f}")
-
-
-def _number(figure: Figure) -> Cell:
-    return _cell(figure, lambda value: f"{value:.3f}")
-
-
-def _cell(figure: Figure, words: Callable[[float], str]) -> Cell:
-    if figure.value is None:
-        return NOTHING
-    text = words(figure.value)
-    if figure.low is not None and figure.high is not None:
-        text += f"\n[{words(figure.low)}, {words(figure.high)}]"
-    return Cell(text, figure._asdict())
 
 
 def _judges_table(agreement: Agreement) -> Table:

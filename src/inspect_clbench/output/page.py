@@ -7,12 +7,14 @@ from pathlib import Path, PurePath
 from typing import Any
 
 from inspect_clbench import __version__
+from inspect_clbench.analysis.correction import Check, correct
 from inspect_clbench.analysis.groups import TokenRule
 from inspect_clbench.analysis.report import exam_tables, known_groups, main_table, report
 from inspect_clbench.benchmarks import EXAM
 from inspect_clbench.errors import ClbenchError
 from inspect_clbench.logs.files import Paths
 from inspect_clbench.logs.series import Series, as_series, by_dataset
+from inspect_clbench.output.correction import correction_tables
 from inspect_clbench.output.formats import readable_tables
 from inspect_clbench.output.how_run import how_run_tables
 from inspect_clbench.output.html import escaped, html_page, html_table
@@ -44,6 +46,7 @@ def report_page(
     leaderboard: bool = False,
     ci: bool = False,
     tokens: TokenRule | None = None,
+    checked: Sequence[Check] = (),
     output: str | None = None,
 ) -> str:
     """The report as an HTML page that needs nothing beside it.
@@ -61,20 +64,25 @@ def report_page(
         leaderboard: Add the rows of the benchmark's leaderboard, to the main table.
         ci: Add the 95 % intervals to the tables; the pictures have them anyway.
         tokens: How prompt tokens are estimated, for `length`; characters / 4 if not given.
+        checked: Verdicts that a person checked: adds the rates corrected by them.
         output: Where the page will be, to find an explorer beside it.
     """
     chosen = known_groups(by)
-    further = {"thresholds": thresholds, "consistency": consistency, "noise": noise}
+    further: dict[str, Any] = {
+        "thresholds": thresholds,
+        "consistency": consistency,
+        "noise": noise,
+    }
     options: dict[str, Any] = {"published": published, "ci": ci}
     body: list[str] = []
     titles = []
-    all_series = as_series(paths)
-    for series in by_dataset(all_series):
+    every = as_series(paths)
+    for series in by_dataset(every):
         is_exam = series[0].benchmark is EXAM
         if is_exam:
             tables = [rate_table(one) for one in exam_tables(series)]
         else:
-            main = main_table(series, leaderboard=leaderboard, exams=all_series, **options)
+            main = main_table(series, leaderboard=leaderboard, exams=every, **options)
             tables = [rate_table(main)]
         if chosen or any(further.values()):
             found = report(series, by=chosen, tokens=tokens, **options, **further)
@@ -95,6 +103,9 @@ def report_page(
             "" if is_exam else f"<section><h2>Pictures</h2>\n{pictures}</section>",
             f"<section class=how><h2>How it was run</h2>\n{how}</section>",
         ]
+    if checked:
+        corrected = _tables(correction_tables(correct(every, checked)))
+        body.append(f"<section><h2>Checked by hand</h2>\n{corrected}</section>")
     if output and Path(output).with_name("explorer.html").is_file():
         body.insert(-1, _EXPLORER)
     made_by = f"Made by <code>clbench report</code>, inspect_clbench {__version__}."

@@ -5,7 +5,9 @@ from pathlib import PurePath
 from typing import Any
 
 from inspect_clbench.analysis.agreement import Agreement
+from inspect_clbench.analysis.audit import Audit
 from inspect_clbench.analysis.compare import AgainstPublished, Comparison, Ranking
+from inspect_clbench.analysis.correction import Correction
 from inspect_clbench.analysis.costs import Costs
 from inspect_clbench.analysis.errors import ErrorReport
 from inspect_clbench.analysis.frames import Result
@@ -15,7 +17,9 @@ from inspect_clbench.analysis.tasks import TaskLists
 from inspect_clbench.choices import Format
 from inspect_clbench.files import write_text
 from inspect_clbench.output.agreement import agreement_tables
+from inspect_clbench.output.audit import audit_tables
 from inspect_clbench.output.compare import against_tables, comparison_tables, ranking_tables
+from inspect_clbench.output.correction import correction_tables
 from inspect_clbench.output.costs import cost_tables
 from inspect_clbench.output.formats import csv_names, format_for, render_tables
 from inspect_clbench.output.plan import plan_tables
@@ -43,6 +47,10 @@ def tables_of(result: Result | Sequence[Table], **options: Any) -> list[Table]:
             return ranking_tables(result, **options)
         case Agreement():
             return agreement_tables(result, **options)
+        case Audit():
+            return audit_tables(result)
+        case Correction():
+            return correction_tables(result)
         case ErrorReport():
             return error_tables(result)
         case Costs():

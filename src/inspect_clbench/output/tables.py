@@ -2,11 +2,11 @@
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from inspect_clbench.analysis.statistics import Rate
+from inspect_clbench.analysis.statistics import Figure, Rate
 
 if TYPE_CHECKING:
     from inspect_clbench.analysis.report import RateRow, RateTable
@@ -164,6 +164,24 @@ def percent(rate: Rate | None, tone: Tone = "") -> Cell:
         if low is not None and high is not None:
             text += f"\n{mark}[{100 * low:.1f}, {100 * high:.1f}]"
     return Cell(text, figures, tone, text.replace(" ± ", "\n± "))
+
+
+def figure_share(figure: Figure) -> Cell:
+    """A figure in percent, and on a line of its own its interval."""
+    return _figure_cell(figure, lambda value: f"{100 * value:.1f}")
+
+
+def figure_number(figure: Figure) -> Cell:
+    return _figure_cell(figure, lambda value: f"{value:.3f}")
+
+
+def _figure_cell(figure: Figure, words: Callable[[float], str]) -> Cell:
+    if figure.value is None:
+        return NOTHING
+    text = words(figure.value)
+    if figure.low is not None and figure.high is not None:
+        text += f"\n[{words(figure.low)}, {words(figure.high)}]"
+    return Cell(text, figure._asdict())
 
 
 def row_marks(row: "RateRow", numbers: "RateTable") -> str:
