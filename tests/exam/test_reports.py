@@ -81,6 +81,7 @@ def test_the_report_for_people(logs: Path) -> None:
 
 def test_a_mixed_folder_never_mixes_tables(logs: Path) -> None:
     frame = report(logs).to_pandas()
+    assert list(dict.fromkeys(frame.dataset)) == ["CL-bench demo", "Judge exam"]
     by_table = frame.groupby(["table", "dataset"]).model.unique()
     assert by_table["main", "CL-bench demo"].tolist() == ["mockllm/student"]
     assert sorted(by_table["exam", "Judge exam"]) == ["mockllm/judge", "mockllm/lenient"]
