@@ -118,7 +118,7 @@ def judge_exam(judge_prompt: str = "builtin") -> Task:
         # A request may fail without a word on the judge. One that always fails ends the run.
         fail_on_error=0.1,
         headline_metric=HeadlineMetric(scorer=EXAM_VERDICT, metric="accuracy"),
-        viewer=viewer_config(EXAM.title, (EXAM_VERDICT,), "Right"),
+        viewer=viewer_config(exam=True),
         version=EXAM_VERSION,
         metadata={
             "benchmark": EXAM.title,

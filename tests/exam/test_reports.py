@@ -3,13 +3,15 @@
 import json
 import re
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from inspect_clbench.analysis import find_logs, report
+from inspect_clbench.analysis import find_logs, load_series, report
 from inspect_clbench.analysis.compare import Comparison, compare
 from inspect_clbench.exam.cases import ExamCase
+from inspect_clbench.output.notes import judge_line
 from tests.exam.test_sitting import chosen
 from tests.support.command import clbench
 from tests.support.exam import CASES, sit_exam, told
@@ -79,6 +81,7 @@ def test_the_report_for_people(logs: Path) -> None:
 
 def test_a_mixed_folder_never_mixes_tables(logs: Path) -> None:
     frame = report(logs).to_pandas()
+    assert list(dict.fromkeys(frame.dataset)) == ["CL-bench demo", "Judge exam"]
     by_table = frame.groupby(["table", "dataset"]).model.unique()
     assert by_table["main", "CL-bench demo"].tolist() == ["mockllm/student"]
     assert sorted(by_table["exam", "Judge exam"]) == ["mockllm/judge", "mockllm/lenient"]
@@ -184,3 +187,12 @@ def test_commands_for_runs_refuse_an_exam(logs: Path, tmp_path: Path) -> None:
     done = clbench("report", log, "--thresholds")
     assert (done.exit_code, done.stdout) == (2, "")
     assert "The judge exam has no pass rates at thresholds" in done.stderr
+
+
+def test_a_report_names_the_effort_of_its_judge(logs: Path) -> None:
+    (one,) = load_series(logs / "run")
+    assert judge_line([one]) == "Judge: mockllm/judge; prompt: builtin."
+    low = replace(one, answers=tuple(replace(a, judge_effort="low") for a in one.answers))
+    assert judge_line([low]) == "Judge: mockllm/judge; prompt: builtin; reasoning effort: low."
+    panel = replace(one, answers=tuple(replace(a, judge_effort=", high") for a in one.answers))
+    assert panel.judge_effort == "high"

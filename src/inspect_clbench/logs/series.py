@@ -9,7 +9,7 @@ from operator import attrgetter
 from os import PathLike
 from typing import NamedTuple, cast
 
-from inspect_clbench.benchmarks import BENCHMARKS, Benchmark
+from inspect_clbench.benchmarks import BENCHMARKS, EXAM, Benchmark
 from inspect_clbench.data.selection import ContextDraw
 from inspect_clbench.errors import ClbenchError
 from inspect_clbench.logs.answers import (
@@ -164,10 +164,11 @@ def load_series(paths: Paths, read: Reader = read_answers) -> list[Series]:
 
 
 def by_dataset(series: Sequence[Series]) -> list[list[Series]]:
-    """The series that can share a table: those of each benchmark, then those of demos."""
-    groups: defaultdict[tuple[bool, int], list[Series]] = defaultdict(list)
+    """The series that can share a table: of each benchmark, then of demos, then of exams."""
+    groups: defaultdict[tuple[bool, bool, int], list[Series]] = defaultdict(list)
     for one in series:
-        groups[one.is_demo, list(BENCHMARKS).index(one.benchmark.title)].append(one)
+        place = list(BENCHMARKS).index(one.benchmark.title)
+        groups[one.benchmark is EXAM, one.is_demo, place].append(one)
     return [groups[place] for place in sorted(groups)]
 
 

@@ -55,7 +55,7 @@ def comparison_tables(comparison: Comparison, list_tasks: bool = False) -> list[
 
 
 def _is_exam(paired: Paired) -> bool:
-    return paired.series[0].benchmark is EXAM
+    return _dataset(paired) == EXAM.title
 
 
 def _grounds(overall: Difference, a: str, b: str, is_exam: bool) -> str:

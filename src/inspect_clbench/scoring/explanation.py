@@ -17,7 +17,7 @@ from inspect_ai.viewer import (
     ViewerConfig,
 )
 
-from inspect_clbench.benchmarks import ERROR_TYPES, VERDICT_SCORERS
+from inspect_clbench.benchmarks import ERROR_TYPES, EXAM, EXAM_VERDICT, VERDICT_SCORERS
 from inspect_clbench.judge.asking import Asked, Judgement
 from inspect_clbench.judge.error_types import Label, Labels
 from inspect_clbench.judge.reply import Failure
@@ -172,10 +172,12 @@ def _explain_label(label: Label) -> str:
     return concerned + (f": {reason}" if reason else "")
 
 
-def viewer_config(
-    name: str = "CL-bench", scorers: Sequence[str] = VERDICT_SCORERS, label: str = "Solved"
-) -> ViewerConfig:
-    """The checklist beside the answer; a sample list that can be read at a glance."""
+def viewer_config(exam: bool = False) -> ViewerConfig:
+    """The checklist beside the answer; a sample list that can be read at a glance.
+
+    In the judge exam the input always begins alike, and the target is the truth.
+    """
+    scorers = (EXAM_VERDICT,) if exam else VERDICT_SCORERS
     return ViewerConfig(
         scanner_result_view={
             "*": _result_view(
@@ -185,7 +187,7 @@ def viewer_config(
         },
         sample_score_view=SampleScoreView(default="chips"),
         task_samples_view=TaskSamplesView(
-            name=name,
+            name=EXAM.title if exam else "CL-bench",
             columns=[
                 TaskSamplesColumn(id="sampleStatus"),
                 TaskSamplesColumn(id="sampleId"),
@@ -193,14 +195,14 @@ def viewer_config(
                 *(TaskSamplesColumn.score(one) for one in scorers),
                 TaskSamplesColumn.score("error_types"),
                 TaskSamplesColumn(id="answer"),
-                TaskSamplesColumn(id="input"),
+                TaskSamplesColumn(id="target", visible=exam),
+                TaskSamplesColumn(id="input", visible=not exam),
                 TaskSamplesColumn(id="error"),
                 TaskSamplesColumn(id="tokens", visible=False),
                 TaskSamplesColumn(id="duration", visible=False),
-                TaskSamplesColumn(id="target", visible=False),
             ],
             score_labels={
-                **dict.fromkeys(scorers, label),
+                **dict.fromkeys(scorers, "Right" if exam else "Solved"),
                 "error_types": "Error types found by the judge",
             },
             multiline=False,
