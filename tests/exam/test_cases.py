@@ -1,5 +1,6 @@
 """The files of cases: what is read of them, what is refused, and what the real ones hold."""
 
+import json
 import re
 from collections import Counter
 from pathlib import Path
@@ -9,6 +10,7 @@ import pytest
 import yaml
 
 from inspect_clbench.benchmarks import EXAM
+from inspect_clbench.data.rows import text_hash
 from inspect_clbench.errors import ClbenchError
 from inspect_clbench.exam.cases import FAMILIES, ExamCase, exam_dataset, load_cases, read_cases
 from inspect_clbench.judge.prompt import load_judge_prompt
@@ -200,3 +202,18 @@ def test_the_number_of_cases_is_told_rightly() -> None:
         assert f"{len(CASES)} " in (root / page).read_text("utf-8"), page
     contexts = len({case.context_id for case in CASES})
     assert f"{contexts} short contexts" in (root / "docs/exam.md").read_text("utf-8")
+
+
+def test_every_case_was_labelled_blind_as_it_stands() -> None:
+    root = Path(__file__).parents[2]
+    labels = json.loads((root / "benchmarks/results/exam_labels.json").read_text("utf-8"))
+    cases = load_cases()
+    texts = {case.name: text_hash(case.answer, *case.rubrics)[:16] for case in cases}
+    # A case that was changed since is to be labelled again.
+    assert texts == {name: label["text"] for name, label in labels.items()}
+    differing = {c.name: set(c.missed) ^ set(labels[c.name]["missed"]) for c in cases}
+    verdicts = sum(bool(c.missed) == bool(labels[c.name]["missed"]) for c in cases)
+    rubrics = sum(len(c.rubrics) - len(differing[c.name]) for c in cases)
+    page = (root / "docs/exam.md").read_text("utf-8")
+    assert f"| verdicts | {verdicts} of {len(cases)} |" in page
+    assert f"| single rubrics | {rubrics:,} of {sum(len(c.rubrics) for c in cases):,} |" in page
