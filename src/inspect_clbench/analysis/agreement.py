@@ -177,24 +177,20 @@ class Agreement(Result):
                 yield {
                     "level": level.name,
                     **{name: getattr(pair, name) for name in _RECORDED},
-                    **_flat("agreement", pair.agreement),
-                    **_flat("kappa", pair.kappa),
+                    **pair.agreement.named("agreement"),
+                    **pair.kappa.named("kappa"),
                 }
             if len(level.pairs) > 1:
                 yield {
                     "level": level.name,
                     "compared": level.compared,
-                    **_flat("agreement", level.agreement),
-                    **_flat("unanimous", level.unanimous),
-                    **_flat("alpha", level.alpha),
+                    **level.agreement.named("agreement"),
+                    **level.unanimous.named("unanimous"),
+                    **level.alpha.named("alpha"),
                 }
 
 
 _RECORDED = ("first", "second", "both", "only_first", "only_second", "neither", "compared")
-
-
-def _flat(name: str, figure: Figure) -> dict[str, float | None]:
-    return {name: figure.value, f"{name}_low": figure.low, f"{name}_high": figure.high}
 
 
 def agreement(

@@ -97,15 +97,11 @@ class Audit(Result):
                 "met_flipped": one.rubrics_flipped[True],
                 "missed": one.rubrics[False],
                 "missed_flipped": one.rubrics_flipped[False],
-                **_flat("flips", one.flips),
-                **_flat("rubric_flips", one.rubric_flips),
-                **_flat("solving_rate", one.rate),
-                **_flat("moved", one.moved),
+                **one.flips.named("flips"),
+                **one.rubric_flips.named("rubric_flips"),
+                **one.rate.named("solving_rate"),
+                **one.moved.named("moved"),
             }
-
-
-def _flat(name: str, figure: Figure) -> dict[str, float | None]:
-    return {name: figure.value, f"{name}_low": figure.low, f"{name}_high": figure.high}
 
 
 def read_audit(path: Paths) -> Audit:
