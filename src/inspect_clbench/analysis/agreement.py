@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from inspect_clbench.analysis.bootstrap import Figure, kappa_figure, share_figure
-from inspect_clbench.analysis.frames import Result
+from inspect_clbench.analysis.frames import Result, with_interval
 from inspect_clbench.analysis.verdicts import (
     AnswerKey,
     Judged,
@@ -177,16 +177,16 @@ class Agreement(Result):
                 yield {
                     "level": level.name,
                     **{name: getattr(pair, name) for name in _RECORDED},
-                    **pair.agreement.named("agreement"),
-                    **pair.kappa.named("kappa"),
+                    **with_interval("agreement", pair.agreement),
+                    **with_interval("kappa", pair.kappa),
                 }
             if len(level.pairs) > 1:
                 yield {
                     "level": level.name,
                     "compared": level.compared,
-                    **level.agreement.named("agreement"),
-                    **level.unanimous.named("unanimous"),
-                    **level.alpha.named("alpha"),
+                    **with_interval("agreement", level.agreement),
+                    **with_interval("unanimous", level.unanimous),
+                    **with_interval("alpha", level.alpha),
                 }
 
 

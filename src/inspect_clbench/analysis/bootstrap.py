@@ -28,10 +28,6 @@ class Figure(NamedTuple):
     low: float | None = None
     high: float | None = None
 
-    def named(self, name: str) -> dict[str, float | None]:
-        """Its fields for a record, under a name."""
-        return {name: self.value, f"{name}_low": self.low, f"{name}_high": self.high}
-
 
 def share_figure(share: Callable[[Array], Array], counts: Array) -> Figure:
     """A share and its interval.

@@ -18,7 +18,7 @@ from math import inf, nan
 from typing import Any
 
 from inspect_clbench.analysis.bootstrap import Figure
-from inspect_clbench.analysis.frames import Result
+from inspect_clbench.analysis.frames import Result, with_interval
 from inspect_clbench.analysis.groups import divide
 from inspect_clbench.analysis.sampled import (
     Item,
@@ -131,8 +131,8 @@ class Correction(Result):
                     "name": one.name,
                     "group": row.group,
                     "judged": row.judged.mean,
-                    **row.rate.named("corrected"),
-                    **row.rogan_gladen.named("rogan_gladen"),
+                    **with_interval("corrected", row.rate),
+                    **with_interval("rogan_gladen", row.rogan_gladen),
                     "labels_solved": row.labels[True],
                     "labels_not_solved": row.labels[False],
                     "answers_solved": row.answers[True],
