@@ -6,11 +6,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from inspect_ai import score
 from inspect_ai.event import ScoreEvent
 from inspect_ai.log import read_eval_log, write_eval_log
 from inspect_ai.model import ModelConfig, ModelCost
 
-from inspect_clbench import ClbenchError
+from inspect_clbench import ClbenchError, rubric_judge
 from inspect_clbench.analysis import agreement, find_logs, load_series, read_audit
 from inspect_clbench.analysis.audit import Audit, Change
 from inspect_clbench.audit import audit
@@ -153,6 +154,35 @@ def test_the_copy_reads_like_any_log(serve: Serve, log: str, tmp_path: Path) -> 
     assert (order.metadata or {})["status"] == (first.metadata or {})["status"]
 
 
+def test_a_single_rubric_without_a_verdict_decides_nothing(serve: Serve, log: str) -> None:
+    """Where another one is missed, the answer is not solved; else there is no verdict."""
+    judge = Judge()
+
+    def script(call: Call) -> Reply:
+        return Reply("Hm.") if "Says two." in call.prompt else judge(call)
+
+    serve(script)
+    scored = score(
+        read_eval_log(log),
+        rubric_judge(asking="single"),
+        action="append",
+        model="none/none",
+        display="none",
+    )
+    found = {
+        str(sample.id): list((sample.scores or {}).values())[-1]
+        for sample in scored.samples or []
+        if sample.id in ("t0", "t20", "t40")
+    }
+    assert (found["t0"].reason, found["t0"].value) == ("grader_failed", "I")
+    assert (found["t20"].reason, found["t20"].value) == (None, "I")
+    metadata = found["t20"].metadata or {}
+    assert (metadata["status"], metadata["judge_prompt"]) == ("n?y", "builtin, single")
+    assert found["t40"].reason == "no_response"
+    with pytest.raises(ClbenchError, match="asking=alone: use together, reordered, single"):
+        rubric_judge(asking="alone")  # type: ignore[arg-type]  # what a command line may give
+
+
 def test_a_draw_is_even_and_weighted_back(serve: Serve, log: str, tmp_path: Path) -> None:
     serve(Judge())
     found = audit(log, str(tmp_path / "copy.eval"), samples=20)
@@ -235,6 +265,7 @@ def test_what_cannot_be_audited_is_said_in_one_line(
     done = clbench("audit", log)
     assert done.exit_code == 2
     assert "there is no audit in it. To make one" in done.stderr
+    assert clbench("audit", log, "--judge", OTHER).exit_code == 2
     exists = tmp_path / "there.eval"
     exists.write_text("mine")
     with pytest.raises(ClbenchError, match="exists already"):

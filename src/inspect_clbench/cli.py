@@ -525,9 +525,14 @@ def audit_command(
     log: Annotated[
         str, _argument("The log; or a copy that holds an audit, to read it.", "LOG")
     ],
-    copy: Annotated[
+    output: Annotated[
         str | None,
-        _option("The copy of the log to write, a new .eval file.", "--output", "-o"),
+        _option(
+            "A new .eval file, the copy of the log that gets the scores; or, of a log that holds "
+            "an audit, a file for its tables.",
+            "--output",
+            "-o",
+        ),
     ] = None,
     samples: Annotated[int, typer.Option(help="How many answers to ask about.", min=2)] = 100,
     judge: Annotated[
@@ -543,13 +548,18 @@ def audit_command(
     format: FormatOption = None,
 ) -> None:
     """How steady a judge is: the same again, other order, single rubrics, the other prompt."""
+    copy = output if output and output.endswith(".eval") else None
+    if copy is None and (judge or budget is not None):
+        raise typer.BadParameter(
+            "--judge and --budget go with -o COPY.eval, the copy to write."
+        )
     from inspect_clbench.audit import audit
 
     make = partial(
         audit, log, copy, samples=samples, judge=judge, budget=budget, prices=prices,
         trust_log=yes,
     )  # fmt: skip
-    _deliver(make, format, None)
+    _deliver(make, format, None if copy else output)
 
 
 @app.command("import")

@@ -271,6 +271,21 @@ def test_rows_of_other_logs_are_left_out(log: str, tmp_path: Path) -> None:
         corrected(log, more)
 
 
+def test_each_model_has_strata_of_its_own(tmp_path: Path) -> None:
+    plans = {"a": answers(30, 10), "b": answers(10, 30)}
+    for model, outcomes in plans.items():
+        rows = [row(f"t{n}") for n in range(40)]
+        plan = {f"t{n}": [one] for n, one in enumerate(outcomes)}
+        make_log(tmp_path / "logs", rows, plan, model=model)
+    found = corrected(
+        str(tmp_path / "logs"), sheet(str(tmp_path / "logs"), tmp_path, 40, wrong())
+    )
+    rates = {one.name: one.rates[0] for one in found.series}
+    assert [rate.labels for rate in rates.values()] == [{True: 10, False: 10}] * 2
+    assert rates["mockllm/a"].rate.value == pytest.approx(0.75)
+    assert rates["mockllm/b"].rate.value == pytest.approx(0.25)
+
+
 def test_the_command_prints_both_rates(log: str, tmp_path: Path) -> None:
     path = sheet(log, tmp_path, 40, wrong(5, 2))
     done = clbench("report", log, "--checked", path).stdout

@@ -44,7 +44,7 @@ def audit_tables(audit: Audit) -> list[Table]:
             "Task": one.answer.task_id,
             "Run": str(one.answer.epoch),
             "Verdict": "solved" if one.answer.solved else "not solved",
-            "Flipped when": ", ".join(_way(name) for name in one.flipped_in) or "–",
+            "Flipped when": ", ".join(n.removeprefix(AUDITED) for n in one.flipped_in) or "–",
             "Flips": _of(len(one.flipped_in), one.asked),
             "Rubrics": one.rubrics,
         }
@@ -69,11 +69,6 @@ def audit_tables(audit: Audit) -> list[Table]:
             name="answers",
         ),
     ]
-
-
-def _way(score: str) -> str:
-    name = score.removeprefix(AUDITED)
-    return _WAYS.get(name, f"judge {name}")
 
 
 def _asked(change: Change) -> Cell:
