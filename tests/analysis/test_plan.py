@@ -80,15 +80,25 @@ def test_what_a_cache_holds() -> None:
 
 
 def test_the_difference_that_can_be_shown() -> None:
-    spread = Spread(context=0.05, task=0.03, run=0.08, shared=0.5)
-    # 100 contexts of four tasks: 0.05 / 100 + 0.03 / 400 + 2 x 0.08 / (400 x 2) = 0.000775;
-    # its root is 0.02784, and t with 99 degrees of freedom is 1.9842 + 0.8453.
-    assert detectable([4] * 100, spread, epochs=2) == pytest.approx(0.07877, abs=1e-4)
+    spread = Spread(context=0.05, task=0.03, run=0.08, rate=0.5, shared=0.5)
+    # 100 contexts of four tasks: 0.05 / 100 + 0.03 / 400 + 2 x 0.08 / (400 x 2) = 0.000775,
+    # and t with 99 degrees of freedom is 1.9842 + 0.8453 = 2.8295. At a rate of one half the
+    # better model varies less, by d^2 / 800: d^2 (1 + 8.006 / 800) = 8.006 x 0.000775.
+    assert detectable([4] * 100, spread, epochs=2) == pytest.approx(0.07838, abs=1e-5)
     assert detectable([4] * 400, spread, epochs=2, contexts=100) == pytest.approx(
-        0.07877, abs=1e-4
+        0.07838, abs=1e-5
     )
     # Unequal contexts tell less: 16 and 100 tasks in two halves, not 116 in equal ones.
     assert detectable([1] * 50 + [7] * 50, spread, 2) > detectable([4] * 100, spread, 2)
+
+
+def test_a_better_model_varies_more_below_a_rate_of_one_half() -> None:
+    spread = Spread(context=0, task=0, run=0.09, rate=0.1)
+    # 100 tasks once: d^2 = 8.006 (2 x 0.09 + d (0.8 - d)) / 100, so d = 0.1489, and not
+    # 2.8295 x sqrt(0.0018) = 0.1200.
+    found = detectable([1] * 100, spread, epochs=1)
+    assert found == pytest.approx(0.1489, abs=1e-4)
+    assert found**2 == pytest.approx(8.006 * (0.18 + found * (0.8 - found)) / 100, rel=1e-3)
 
 
 def test_the_cheapest_design(rows: str) -> None:

@@ -280,7 +280,7 @@ def _from_pilot(pilot: Paths | None, rate: float) -> tuple[Lengths, Spread, floa
     if scored:
         rate = mean_rate(run_rates(trials_of(scored)))
         rate = min(max(rate, _LEAST_RATE), 1 - _LEAST_RATE)
-    return lengths, spread_of(scored) or Spread.usual(rate), rate
+    return lengths, spread_of(scored, rate) or Spread.usual(rate), rate
 
 
 def _measured(pairs: Iterable[tuple[str, float]]) -> Span:
