@@ -14,7 +14,7 @@ from inspect_ai.model import get_model
 from inspect_clbench.data.dataset import in_cache_order, load_samples
 from inspect_clbench.data.selection import cache_order
 from inspect_clbench.errors import ClbenchError
-from tests.support.prefix_cache import Blocks, ceiling, simulate
+from tests.support.prefix_cache import Blocks, PrefixCache, ceiling, simulate
 
 LIFETIME = 7.5
 
@@ -114,8 +114,8 @@ def test_siblings_find_their_prefix_cached(connections: int) -> None:
     contexts, prompts = _prompts(connections)
     ordered = [prompts[position] for position in cache_order(contexts, connections)]
     most = ceiling(ordered)
-    cached, duration = simulate(ordered, connections, LIFETIME)
-    by_file, file_duration = simulate(prompts, connections, LIFETIME)
+    cached, duration = simulate(ordered, connections, PrefixCache(LIFETIME))
+    by_file, file_duration = simulate(prompts, connections, PrefixCache(LIFETIME))
     assert cached >= 0.99 * most
     assert by_file < 0.97 * most  # or there would be nothing to gain
     assert duration <= 1.05 * file_duration
@@ -127,7 +127,7 @@ def test_latencies_may_differ(connections: int) -> None:
     ordered = [prompts[position] for position in cache_order(contexts, connections)]
     rng = random.Random(connections)
     cached, _ = simulate(
-        ordered, connections, LIFETIME, lambda: rng.lognormvariate(-0.045, 0.3)
+        ordered, connections, PrefixCache(LIFETIME), lambda: rng.lognormvariate(-0.045, 0.3)
     )
     assert cached >= 0.98 * ceiling(ordered)
 
