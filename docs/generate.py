@@ -96,6 +96,7 @@ SCORE_METADATA = {
     "rationales": "The rationale of each judge.",
     "requirement_status": "The judge's own list, as it was.",
     "votes": "With several judges, for each: `judge`, `solved`, `status`, `attempts`, `verdict_source`, `judge_error`.",
+    "usage_after_run": "The tokens of each judge, where the score was given after the run (`inspect score`, `clbench regrade`).",
     "scanner_references": "The message that holds the graded answer, for the log viewer.",
 }
 
@@ -115,6 +116,7 @@ LABEL_METADATA = {
     "label_source": "`strict` or `recovered`, as for verdicts.",
     "rubrics_missed": "The numbers of the missed rubrics.",
     "labels": "For each type: `present`, `reason`, `rubrics`.",
+    "usage_after_run": "The tokens of each judge, where the score was given after the run (`inspect score`, `clbench regrade`).",
     "scanner_references": "The message that holds the answer, for the log viewer.",
 }
 

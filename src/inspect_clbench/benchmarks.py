@@ -24,6 +24,9 @@ GRADED_FILE = "graded_file"
 VERDICT_SCORERS = (RUBRIC_JUDGE, GRADED_FILE)
 """The scorers whose scores say whether a task is solved: a judge's, and a file's."""
 
+AFTER_RUN = "usage_after_run"
+"""The metadata of a score in which its judges' tokens stand if it was given after the run."""
+
 ERROR_TYPES = {
     "context_ignored": "Context Ignored",
     "context_misused": "Context Misused",

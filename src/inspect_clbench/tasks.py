@@ -101,7 +101,7 @@ def _benchmark_task(
 ) -> Task:
     chosen, draw = draw_samples(samples, contexts, seed)
     is_demo = samples.location == DEMO
-    dataset = _CheckedDataset(in_cache_order(chosen, cache_order))
+    dataset = _CheckedDataset(in_cache_order(chosen, cache_order), budget)
     dataset.task = Task(
         dataset=dataset,
         # No tools: a model that calls some all the same would be asked again for ever.
@@ -139,13 +139,14 @@ class _CheckedDataset(MemoryDataset):
 
     task: Task
 
-    def __init__(self, dataset: MemoryDataset) -> None:
+    def __init__(self, dataset: MemoryDataset, budget: float | None) -> None:
         super().__init__(list(dataset), dataset.name, dataset.location)
+        self.budget = budget
 
     def __getitem__(self, index: Any) -> Any:
         chosen = super().__getitem__(index)
         command = click.get_current_context(silent=True)
         # A retry has its roles from the log, which cannot be seen here.
         if isinstance(index, slice) and command is not None and command.info_name == "eval":
-            check_start(chosen, self.task.model_roles)
+            check_start(chosen, self.task.model_roles, self.budget)
         return chosen

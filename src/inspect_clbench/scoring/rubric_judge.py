@@ -8,7 +8,7 @@ from inspect_ai.solver import TaskState
 from inspect_ai.util import collect
 
 from inspect_clbench.errors import ClbenchError
-from inspect_clbench.judge.asking import Judge, ask, usd_of
+from inspect_clbench.judge.asking import Judge, ask
 from inspect_clbench.judge.prompt import (
     JudgePrompt,
     graded_text,
@@ -25,6 +25,7 @@ from inspect_clbench.scoring.graders import (
     graders,
     never_answered,
     usual_effort,
+    with_usage,
 )
 from inspect_clbench.scoring.scores import Case, JudgeFailure, empty_answer_score, judged_score
 
@@ -60,9 +61,9 @@ def rubric_judge(
         if never_answered(state):
             return None
         monitor = current_monitor(own_monitor)
-        monitor.spend(usd_of(state.output))
         answer = graded_text(state.output)
         if not answer:
+            monitor.spend(state.cost_usage)
             return empty_answer_score(_case(state, prompt, ()))
         judges = graders(judge_effort or usual_effort(state))
         rubrics = state.metadata["rubrics"]
@@ -71,8 +72,10 @@ def rubric_judge(
         asked = [ask(judge, text, read, attempts) for judge in judges]
         # One judge needs no span of its own in the transcript.
         judgements = await collect(*asked) if len(asked) > 1 else [await asked[0]]
-        monitor.report(judgements)
-        return judged_score(_case(state, prompt, judges), judgements, judge_failure)
+        # What Inspect counts for the sample: its answer and all verdicts, but no cached reply.
+        monitor.report(judgements, state.cost_usage)
+        score = judged_score(_case(state, prompt, judges), judgements, judge_failure)
+        return with_usage(score, judgements)
 
     return score
 
