@@ -77,6 +77,7 @@ SAMPLE_METADATA = {
     "turns": "User turns in the prompt.",
     "prompt_chars": "Characters of all messages of the prompt.",
     "weight": "With `-T contexts`: the weight of the task in rates.",
+    "shared_chars": "Characters of the messages with which the prompt of an earlier sample of the run begins too.",
     "fingerprint": "16 hex digits over messages and rubrics: rows of another text are not put together.",
 }
 

@@ -10,7 +10,12 @@ from inspect_ai.scorer import Scorer
 from inspect_ai.solver import generate
 
 from inspect_clbench.benchmarks import CLBENCH, CLBENCH_LIFE, DEMO_JUDGE, GRADER, Benchmark
-from inspect_clbench.data.dataset import draw_samples, in_cache_order, load_samples
+from inspect_clbench.data.dataset import (
+    draw_samples,
+    in_cache_order,
+    load_samples,
+    note_shared_chars,
+)
 from inspect_clbench.data.sources import DEMO
 from inspect_clbench.judge.prompt import JudgePrompt, load_judge_prompt
 from inspect_clbench.scoring.explanation import viewer_config
@@ -101,7 +106,7 @@ def _benchmark_task(
 ) -> Task:
     chosen, draw = draw_samples(samples, contexts, seed)
     is_demo = samples.location == DEMO
-    dataset = _CheckedDataset(in_cache_order(chosen, cache_order), budget)
+    dataset = _CheckedDataset(note_shared_chars(in_cache_order(chosen, cache_order)), budget)
     dataset.task = Task(
         dataset=dataset,
         # No tools: a model that calls some all the same would be asked again for ever.

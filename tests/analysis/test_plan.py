@@ -33,7 +33,7 @@ def rows(tmp_path: Path) -> str:
 def test_tokens_and_money_by_hand(rows: str) -> None:
     found = plan(
         MODEL, judge=JUDGE, dataset=rows, epochs=2, prices={MODEL: PRICE, JUDGE: PRICE},
-        answer_tokens=1_000, judge_tokens=500,
+        answer_tokens=600, reasoning_tokens=400, judge_tokens=500,
     )  # fmt: skip
     model, judge = found.roles
     assert (model.requests, model.input_tokens) == (8, 8 * 100)
@@ -45,8 +45,9 @@ def test_tokens_and_money_by_hand(rows: str) -> None:
     assert found.usd is not None
     assert judge.usd is not None
     assert found.usd.mid == pytest.approx(0.0816 + judge.usd.mid)
-    # The judge reads each answer beside its prompt and rubrics.
-    assert judge.input_tokens > 8 * 1_000
+    # The judge reads each answer beside its prompt and rubrics, and no reasoning.
+    bare = plan(MODEL, judge=JUDGE, dataset=rows, epochs=2, answer_tokens=0).roles[1]
+    assert judge.input_tokens == bare.input_tokens + 8 * 600
     # Eight samples of 2 x 40 s, 20 at a time.
     assert found.hours == pytest.approx(8 * 80 / 20 / 3600)
 
@@ -77,6 +78,37 @@ def test_what_a_cache_holds() -> None:
     assert cached_share([long, short, long, short], starts, 40) == pytest.approx(2_000 / 11_000)
     # A prompt of fewer than 1,024 tokens is never cached.
     assert cached_share([[("p", 1_000.0)]] * 2, [0, 50], 40) == 0
+
+
+def test_what_a_cache_could_hold_at_most(tmp_path: Path) -> None:
+    found = [row(f"t{i}", context="c") for i in range(2)]
+    for i, one in enumerate(found):
+        contents = ("s" * 8_000, f"{i}" * 2_000)
+        for message, content in zip(one["messages"], contents, strict=True):
+            message["content"] = content
+    used = plan(MODEL, dataset=write_rows(tmp_path / "rows.jsonl", found), epochs=2).roles[0]
+    # Of four prompts of 2,500 tokens, the second finds 2,000 and the last two find all.
+    assert used.cached_at_most == pytest.approx((2_000 + 2 * 2_500) / 10_000)
+
+
+def test_tokens_are_counted_by_a_real_tokenizer_where_there_is_one(
+    rows: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tiktoken = pytest.importorskip("tiktoken")
+    ranks = {bytes([n]): n for n in range(256)}  # a token per byte
+    encoding = tiktoken.Encoding(
+        "bytes", pat_str=r".|\n", mergeable_ranks=ranks, special_tokens={}
+    )
+
+    def known(name: str) -> Any:
+        if name == "some-model":
+            return encoding
+        raise KeyError(name)
+
+    monkeypatch.setattr(tiktoken, "encoding_for_model", known)
+    found = plan(MODEL, judge=JUDGE, dataset=rows, epochs=1)
+    assert found.tokenizer == "bytes and characters / 4"
+    assert found.roles[0].input_tokens == 4 * 400
 
 
 def test_the_difference_that_can_be_shown() -> None:
@@ -175,7 +207,7 @@ def test_from_the_command_line(rows: str, tmp_path: Path) -> None:
     prices.write_text(f"{MODEL}: {line}\n{JUDGE}: {line}\n")
     done = clbench(
         "plan", "--model", MODEL, "--judge", JUDGE, "--dataset", rows, "--epochs", "2",
-        "--model-cost-config", str(prices), "--answer-tokens", "1000", "--judge-tokens", "500",
+        "--model-cost-config", str(prices), "--answer-tokens", "1000", "--reasoning-tokens", "0", "--judge-tokens", "500",
         "--detect", "90", "--format", "json",
     )  # fmt: skip
     assert done.exit_code == 0, done.stderr
