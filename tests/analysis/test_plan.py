@@ -1,6 +1,7 @@
 """What a run will use, cost and show: figures worked out by hand."""
 
 import json
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -192,7 +193,9 @@ def test_a_pilot_is_of_one_dataset(tmp_path: Path, demo_log: str) -> None:
             {"detect": 3},
             "detect=3: give a difference between 0 and 1, .*clbench: --detect 5, in",
         ),
+        ({"detect": 0}, "detect=0: give a difference between 0 and 1"),
         ({"answer_tokens": -1}, "-1 tokens"),
+        ({"reasoning_tokens": -1}, "-1 tokens"),
         ({"contexts": 1}, "contexts=1"),
     ],
 )
@@ -214,6 +217,17 @@ def test_from_the_command_line(rows: str, tmp_path: Path) -> None:
     used, shown = json.loads(done.stdout)
     assert used["rows"][0]["USD"]["mid"] == pytest.approx(0.0816)
     assert [row["Contexts"] for row in shown["rows"]] == [2]
+
+
+def test_a_file_tells_whose_rows_it_holds() -> None:
+    life = files("inspect_clbench.demo") / "life_rows.jsonl"
+    assert plan(MODEL, dataset=str(life)).dataset == "CL-bench Life"
+
+
+def test_a_batch_has_no_hours_of_its_own(rows: str) -> None:
+    text = render(plan(MODEL, dataset=rows, batch=True), "markdown")
+    assert "within a day" in text
+    assert "bottleneck" not in text
 
 
 def test_a_frame_has_roles_and_designs() -> None:

@@ -27,9 +27,17 @@ from inspect_clbench.analysis.costs import (
 from inspect_clbench.analysis.frames import Result
 from inspect_clbench.analysis.power import Design, Spread, cheapest, designs, spread_of
 from inspect_clbench.analysis.statistics import student_t
-from inspect_clbench.benchmarks import CLBENCH, CLBENCH_LIFE, DEFAULT_JUDGE, GRADER
+from inspect_clbench.benchmarks import (
+    CLBENCH,
+    CLBENCH_LIFE,
+    DEFAULT_JUDGE,
+    GRADER,
+    Benchmark,
+    benchmark_of,
+)
 from inspect_clbench.data.dataset import draw_samples, load_samples
 from inspect_clbench.data.selection import cache_order
+from inspect_clbench.data.sources import DEMO, read_file_rows
 from inspect_clbench.errors import ClbenchError
 from inspect_clbench.judge.prompt import load_judge_prompt
 from inspect_clbench.logs.files import Paths, find_logs
@@ -199,8 +207,7 @@ def plan(
         lengths = replace(lengths, reasoning=_exactly(reasoning_tokens))
     if judge_tokens is not None:
         lengths = replace(lengths, verdict=_exactly(judge_tokens))
-    benchmark = CLBENCH_LIFE if dataset == CLBENCH_LIFE.hub_id else CLBENCH
-    everything = load_samples(dataset, benchmark, category)
+    everything = load_samples(dataset, _benchmark(dataset), category)
     chosen, _ = draw_samples(everything, contexts, 0)
     samples = list(chosen)
     requests = len(samples) * epochs
@@ -229,7 +236,7 @@ def plan(
         latency=latency,
         cpu_hours=requests * _CPU_SECONDS / 3600,
         designs=grid,
-        cheapest=cheapest(sizes, spread, per_sample, detect) if detect else None,
+        cheapest=None if detect is None else cheapest(sizes, spread, per_sample, detect),
         detect=detect,
         batch=batch,
     )
@@ -267,6 +274,16 @@ def cached_share(
             # What was forgotten is there again when this request has ended.
             ready[name] = (since if start <= until else end, end + CACHE_SECONDS)
     return read / whole if whole else math.nan
+
+
+def _benchmark(dataset: str) -> Benchmark:
+    """Whose rows these are; of a file, as its first row has it."""
+    if dataset in (DEMO, CLBENCH.hub_id, CLBENCH_LIFE.hub_id):
+        return CLBENCH_LIFE if dataset == CLBENCH_LIFE.hub_id else CLBENCH
+    _, first = next(read_file_rows(dataset), (0, None))
+    metadata = first.get("metadata") if isinstance(first, dict) else None
+    category = metadata.get("context_category") if isinstance(metadata, dict) else None
+    return benchmark_of(str(category)) or CLBENCH
 
 
 def _from_pilot(pilot: Paths | None, rate: float) -> tuple[Lengths, Spread, float]:

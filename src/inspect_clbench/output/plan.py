@@ -75,6 +75,9 @@ def _use_notes(plan: Plan) -> Iterator[Note | str]:
             "million tokens, with --model-cost-config, as inspect eval takes it: "
             f"{plan.unpriced[0]}: {PRICE_EXAMPLE}",
         )
+    if plan.batch:
+        yield "Providers promise a batch within a day: one for the answers, one for the verdicts."
+        return
     bottleneck = "the connections" if plan.hours >= plan.cpu_hours else "Inspect's own work"
     yield (
         f"About {_time(max(plan.hours, plan.cpu_hours))} with {plan.connections} connections "
