@@ -23,7 +23,7 @@ ALLOWED: dict[str, set[str]] = {
     "scoring": {"data", "judge", "metrics"},
     "demo": {"judge"},
     "solvers": {"data"},
-    "tasks": CORE,
+    "tasks": CORE | {"solvers"},
     "regrade": CORE | {"logs"},
     "logs": CORE,
     "analysis": CORE | {"logs"},

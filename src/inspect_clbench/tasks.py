@@ -22,6 +22,7 @@ from inspect_clbench.scoring.explanation import viewer_config
 from inspect_clbench.scoring.graders import MODEL_LIMITS, Guard, check_start
 from inspect_clbench.scoring.rubric_judge import rubric_judge
 from inspect_clbench.scoring.scores import JudgeFailure
+from inspect_clbench.solvers import generate_by_context
 
 # Counts comparability: it changes when the same answers could get another score.
 VERSION = 1
@@ -110,7 +111,7 @@ def _benchmark_task(
     dataset.task = Task(
         dataset=dataset,
         # No tools: a model that calls some all the same would be asked again for ever.
-        solver=generate(tool_calls="none"),
+        solver=generate(tool_calls="none") if cache_order is None else generate_by_context(),
         scorer=scorer,
         config=MODEL_LIMITS,
         # One failed generation must not end a run of hours: the sample is marked and
