@@ -90,6 +90,7 @@ SAMPLE_METADATA = {
     "turns": "User turns in the prompt.",
     "prompt_chars": "Characters of all messages of the prompt.",
     "weight": "With `-T contexts`: the weight of the task in rates.",
+    "shared_chars": "Characters of the messages with which the prompt of an earlier sample of the run begins too.",
     "fingerprint": "16 hex digits over messages and rubrics: rows of another text are not put together.",
 }
 
@@ -125,6 +126,7 @@ SCORE_METADATA = {
     "rationales": "The rationale of each judge.",
     "requirement_status": "The judge's own list, as it was.",
     "votes": "With several judges, for each: `judge`, `solved`, `status`, `attempts`, `verdict_source`, `judge_error`.",
+    "usage_after_run": "The tokens of each judge, where the score was given after the run (`inspect score`, `clbench regrade`).",
     "scanner_references": "The message that holds the graded answer, for the log viewer.",
 }
 
@@ -144,6 +146,7 @@ LABEL_METADATA = {
     "label_source": "`strict` or `recovered`, as for verdicts.",
     "rubrics_missed": "The numbers of the missed rubrics.",
     "labels": "For each type: `present`, `reason`, `rubrics`.",
+    "usage_after_run": "The tokens of each judge, where the score was given after the run (`inspect score`, `clbench regrade`).",
     "scanner_references": "The message that holds the answer, for the log viewer.",
 }
 

@@ -24,7 +24,7 @@ ALLOWED: dict[str, set[str]] = {
     "demo": {"judge"},
     "solvers": {"data"},
     "exam": CORE,
-    "tasks": CORE | {"exam"},
+    "tasks": CORE | {"exam", "solvers"},
     "regrade": CORE | {"logs"},
     "logs": CORE,
     "analysis": CORE | {"logs"},

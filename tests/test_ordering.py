@@ -3,18 +3,22 @@
 import random
 from collections import defaultdict
 from itertools import pairwise
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from inspect_ai import eval
 from inspect_ai.log import EvalLog
-from inspect_ai.model import get_model
+from inspect_ai.model import GenerateConfig, get_model
 
 from inspect_clbench.data.dataset import in_cache_order, load_samples
 from inspect_clbench.data.selection import cache_order
 from inspect_clbench.errors import ClbenchError
-from tests.support.prefix_cache import Blocks, ceiling, simulate
+from tests.support.builders import row, run_eval, write_rows
+from tests.support.prefix_cache import Blocks, PrefixCache, ceiling, simulate
+from tests.support.server import Reply
 
 LIFETIME = 7.5
 
@@ -114,8 +118,8 @@ def test_siblings_find_their_prefix_cached(connections: int) -> None:
     contexts, prompts = _prompts(connections)
     ordered = [prompts[position] for position in cache_order(contexts, connections)]
     most = ceiling(ordered)
-    cached, duration = simulate(ordered, connections, LIFETIME)
-    by_file, file_duration = simulate(prompts, connections, LIFETIME)
+    cached, duration = simulate(ordered, connections, PrefixCache(LIFETIME))
+    by_file, file_duration = simulate(prompts, connections, PrefixCache(LIFETIME))
     assert cached >= 0.99 * most
     assert by_file < 0.97 * most  # or there would be nothing to gain
     assert duration <= 1.05 * file_duration
@@ -127,7 +131,7 @@ def test_latencies_may_differ(connections: int) -> None:
     ordered = [prompts[position] for position in cache_order(contexts, connections)]
     rng = random.Random(connections)
     cached, _ = simulate(
-        ordered, connections, LIFETIME, lambda: rng.lognormvariate(-0.045, 0.3)
+        ordered, connections, PrefixCache(LIFETIME), lambda: rng.lognormvariate(-0.045, 0.3)
     )
     assert cached >= 0.98 * ceiling(ordered)
 
@@ -175,3 +179,41 @@ def test_the_order_is_that_of_the_contexts() -> None:
 def test_a_number_of_connections_is_wanted(value: object) -> None:
     with pytest.raises(ClbenchError, match=r"cache_order=.*--max-connections"):
         in_cache_order(load_samples("demo"), value)  # type: ignore[arg-type]  # what a command line may bring
+
+
+@pytest.mark.parametrize(
+    ("name", "header"), [("openrouter", "x-session-id"), ("fireworks", "x-session-affinity")]
+)
+def test_siblings_have_the_same_key_for_the_cache(
+    serve: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, header: str
+) -> None:
+    server = serve(lambda call: Reply("An answer."))
+    monkeypatch.setenv(f"{name.upper()}_API_KEY", "key")
+    rows = [row(f"t{i}", context=f"c{i // 2}") for i in range(4)]
+    log = run_eval(
+        write_rows(tmp_path / "rows.jsonl", rows), tmp_path / "logs", task_args={"cache_order": 1},
+        model=get_model(
+            f"{name}/some/student", base_url=server.url, memoize=False,
+            config=GenerateConfig(extra_headers={"x-own": "mine"}),
+        ),
+        model_roles={"grader": "clbench_demo/judge"}, epochs=2, max_connections=1,
+    )  # fmt: skip
+    assert log.status == "success", log.error
+    calls = [call for call in server.calls if "student" in call.model]
+    keys = [call.headers[header] for call in calls]
+    assert sorted(keys) == ["c0"] * 4 + ["c1"] * 4
+    assert {call.headers["x-own"] for call in calls} == {"mine"}
+
+
+def test_siblings_have_the_same_key_in_the_body(
+    serve: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = serve(lambda call: Reply("An answer."))
+    rows = [row(f"t{i}", context=f"c{i // 2}") for i in range(4)]
+    monkeypatch.setenv("META_API_KEY", "key")
+    run_eval(
+        write_rows(tmp_path / "rows.jsonl", rows), tmp_path / "logs", task_args={"cache_order": 1},
+        model=get_model("meta/student", base_url=server.url, memoize=False),
+        model_roles={"grader": "clbench_demo/judge"}, max_connections=1, max_retries=0,
+    )  # fmt: skip
+    assert {call.body["prompt_cache_key"] for call in server.calls} == {"c0", "c1"}

@@ -27,6 +27,9 @@ VERDICT_SCORERS = (RUBRIC_JUDGE, GRADED_FILE)
 EXAM_VERDICT = "exam_verdict"
 """The scorer of the judge exam, whose scores say whether a verdict is right."""
 
+AFTER_RUN = "usage_after_run"
+"""The metadata of a score in which its judges' tokens stand if it was given after the run."""
+
 ERROR_TYPES = {
     "context_ignored": "Context Ignored",
     "context_misused": "Context Misused",

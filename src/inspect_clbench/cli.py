@@ -150,8 +150,9 @@ def plan_command(
     connections: Annotated[int, typer.Option(help="Requests at a time.", min=1)] = 20,
     latency: Annotated[float, typer.Option(help="Seconds for an answer, and a verdict.")] = 40,
     answer_tokens: Annotated[
-        int | None, _option("Output tokens of an answer, reasoning included.")
+        int | None, _option("Tokens of an answer, without its reasoning.")
     ] = None,
+    reasoning_tokens: Annotated[int | None, _option("Tokens of its reasoning.")] = None,
     judge_tokens: Annotated[
         int | None, _option("Output tokens of a verdict, reasoning included.")
     ] = None,
@@ -169,7 +170,8 @@ def plan_command(
 
     make = partial(
         plan, model, epochs=epochs, contexts=contexts, prices=prices, connections=connections,
-        latency=latency, answer_tokens=answer_tokens, judge_tokens=judge_tokens,
+        latency=latency, answer_tokens=answer_tokens, reasoning_tokens=reasoning_tokens,
+        judge_tokens=judge_tokens,
         rate=rate / 100, detect=None if detect is None else detect / 100, batch=batch,
         judge=judge or DEFAULT_JUDGE, dataset=dataset or CLBENCH.hub_id,
         category=category or None, pilot=pilot or None,

@@ -20,6 +20,7 @@ from inspect_clbench.benchmarks import (
 from inspect_clbench.errors import ClbenchError
 from inspect_clbench.logs.rewriting import rewrite_log
 from inspect_clbench.progress import inspect_display, tell
+from inspect_clbench.scoring.graders import with_usage_of
 from inspect_clbench.scoring.rubric_judge import rubric_judge
 from inspect_clbench.text import counted, one_line, public_url, redacted
 
@@ -97,7 +98,9 @@ class _Again:
             if sample.scores:  # else the judge did not come to it
                 name = _failed(samples[place]) or RUBRIC_JUDGE
                 given = sample.scores[RUBRIC_JUDGE]
-                sample.scores = {**(samples[place].scores or {}), name: given}
+                before = samples[place].scores or {}
+                given = with_usage_of(given, before[name]) if name in before else given
+                sample.scores = {**before, name: given}
                 samples[place] = sample
                 self.asked += 1
                 if not _failed(sample):

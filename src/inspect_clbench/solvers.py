@@ -1,17 +1,18 @@
-"""The solver `replay`: answers out of inference files of the original scripts.
+"""The solvers `replay` and `generate_by_context`.
 
-They can be judged, and compared with answers of a run, without paying for them again.
+`replay` gives answers out of inference files of the original scripts, so that they can be
+judged, and compared with answers of a run, without paying for them again.
 """
 
 from collections.abc import Mapping, Sequence
 from logging import getLogger
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import click
 from inspect_ai.dataset import Sample
 from inspect_ai.log import EvalSpec
-from inspect_ai.model import ModelOutput
+from inspect_ai.model import GenerateConfigArgs, ModelOutput, get_model
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
 from inspect_clbench.data.rows import answered_task
@@ -57,6 +58,39 @@ def replay(files: str | list[str] = "", model_name: str | None = None) -> Solver
         state.output = ModelOutput.from_content(name, answers[str(state.sample_id)])
         state.messages.append(state.output.message)
         return state
+
+    return solve
+
+
+# How providers are told which requests to send to the same machine, where Inspect lets a caller
+# say so. It sends each sample's own id, so that siblings, which share most of their prompts, may
+# come to machines whose caches do not know them.
+_AFFINITY: dict[str, tuple[Literal["extra_headers", "extra_body"], str]] = {
+    "openrouter": ("extra_headers", "x-session-id"),
+    "fireworks": ("extra_headers", "x-session-affinity"),
+    "meta": ("extra_body", "prompt_cache_key"),
+}
+
+
+@solver
+def generate_by_context() -> Solver:
+    """Call the model once, as Inspect's `generate` does, with the context as the cache's key.
+
+    Providers that route requests by a key (OpenRouter, Fireworks, Meta) get the context's id
+    in place of the sample's, so that tasks of a context find what their siblings left in the
+    prompt cache. To other providers it makes no difference. It is the solver of a task with
+    `cache_order`.
+    """
+
+    async def solve(state: TaskState, generate: Generate) -> TaskState:
+        settings: GenerateConfigArgs = {}
+        context = state.metadata.get("context_id")
+        if context and (found := _AFFINITY.get(state.model.api)):
+            field, name = found
+            own = getattr(get_model().config, field) or {}
+            settings[field] = {name: str(context), **own}
+        # No tools: a model that calls some all the same would be asked again for ever.
+        return await generate(state, tool_calls="none", **settings)
 
     return solve
 

@@ -18,7 +18,12 @@ from inspect_clbench.benchmarks import (
     GRADER,
     Benchmark,
 )
-from inspect_clbench.data.dataset import draw_samples, in_cache_order, load_samples
+from inspect_clbench.data.dataset import (
+    draw_samples,
+    in_cache_order,
+    load_samples,
+    note_shared_chars,
+)
 from inspect_clbench.data.sources import DEMO
 from inspect_clbench.exam.cases import exam_dataset, load_cases
 from inspect_clbench.exam.sitting import ask_judge, exam_verdict
@@ -27,6 +32,7 @@ from inspect_clbench.scoring.explanation import viewer_config
 from inspect_clbench.scoring.graders import MODEL_LIMITS, Guard, check_start
 from inspect_clbench.scoring.rubric_judge import rubric_judge
 from inspect_clbench.scoring.scores import JudgeFailure
+from inspect_clbench.solvers import generate_by_context
 
 # Counts comparability: it changes when the same answers could get another score.
 VERSION = 1
@@ -141,11 +147,11 @@ def _benchmark_task(
 ) -> Task:
     chosen, draw = draw_samples(samples, contexts, seed)
     is_demo = samples.location == DEMO
-    dataset = _CheckedDataset(in_cache_order(chosen, cache_order))
+    dataset = _CheckedDataset(note_shared_chars(in_cache_order(chosen, cache_order)), budget)
     dataset.task = Task(
         dataset=dataset,
         # No tools: a model that calls some all the same would be asked again for ever.
-        solver=generate(tool_calls="none"),
+        solver=generate(tool_calls="none") if cache_order is None else generate_by_context(),
         scorer=scorer,
         config=MODEL_LIMITS,
         # One failed generation must not end a run of hours: the sample is marked and
@@ -179,13 +185,14 @@ class _CheckedDataset(MemoryDataset):
 
     task: Task
 
-    def __init__(self, dataset: MemoryDataset) -> None:
+    def __init__(self, dataset: MemoryDataset, budget: float | None) -> None:
         super().__init__(list(dataset), dataset.name, dataset.location)
+        self.budget = budget
 
     def __getitem__(self, index: Any) -> Any:
         chosen = super().__getitem__(index)
         command = click.get_current_context(silent=True)
         # A retry has its roles from the log, which cannot be seen here.
         if isinstance(index, slice) and command is not None and command.info_name == "eval":
-            check_start(chosen, self.task.model_roles)
+            check_start(chosen, self.task.model_roles, self.budget)
         return chosen

@@ -1,6 +1,7 @@
 """What a run will use, cost and show: figures worked out by hand."""
 
 import json
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +34,7 @@ def rows(tmp_path: Path) -> str:
 def test_tokens_and_money_by_hand(rows: str) -> None:
     found = plan(
         MODEL, judge=JUDGE, dataset=rows, epochs=2, prices={MODEL: PRICE, JUDGE: PRICE},
-        answer_tokens=1_000, judge_tokens=500,
+        answer_tokens=600, reasoning_tokens=400, judge_tokens=500,
     )  # fmt: skip
     model, judge = found.roles
     assert (model.requests, model.input_tokens) == (8, 8 * 100)
@@ -45,8 +46,9 @@ def test_tokens_and_money_by_hand(rows: str) -> None:
     assert found.usd is not None
     assert judge.usd is not None
     assert found.usd.mid == pytest.approx(0.0816 + judge.usd.mid)
-    # The judge reads each answer beside its prompt and rubrics.
-    assert judge.input_tokens > 8 * 1_000
+    # The judge reads each answer beside its prompt and rubrics, and no reasoning.
+    bare = plan(MODEL, judge=JUDGE, dataset=rows, epochs=2, answer_tokens=0).roles[1]
+    assert judge.input_tokens == bare.input_tokens + 8 * 600
     # Eight samples of 2 x 40 s, 20 at a time.
     assert found.hours == pytest.approx(8 * 80 / 20 / 3600)
 
@@ -79,16 +81,57 @@ def test_what_a_cache_holds() -> None:
     assert cached_share([[("p", 1_000.0)]] * 2, [0, 50], 40) == 0
 
 
+def test_what_a_cache_could_hold_at_most(tmp_path: Path) -> None:
+    found = [row(f"t{i}", context="c") for i in range(2)]
+    for i, one in enumerate(found):
+        contents = ("s" * 8_000, f"{i}" * 2_000)
+        for message, content in zip(one["messages"], contents, strict=True):
+            message["content"] = content
+    used = plan(MODEL, dataset=write_rows(tmp_path / "rows.jsonl", found), epochs=2).roles[0]
+    # Of four prompts of 2,500 tokens, the second finds 2,000 and the last two find all.
+    assert used.cached_at_most == pytest.approx((2_000 + 2 * 2_500) / 10_000)
+
+
+def test_tokens_are_counted_by_a_real_tokenizer_where_there_is_one(
+    rows: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tiktoken = pytest.importorskip("tiktoken")
+    ranks = {bytes([n]): n for n in range(256)}  # a token per byte
+    encoding = tiktoken.Encoding(
+        "bytes", pat_str=r".|\n", mergeable_ranks=ranks, special_tokens={}
+    )
+
+    def known(name: str) -> Any:
+        if name == "some-model":
+            return encoding
+        raise KeyError(name)
+
+    monkeypatch.setattr(tiktoken, "encoding_for_model", known)
+    found = plan(MODEL, judge=JUDGE, dataset=rows, epochs=1)
+    assert found.tokenizer == "bytes and characters / 4"
+    assert found.roles[0].input_tokens == 4 * 400
+
+
 def test_the_difference_that_can_be_shown() -> None:
-    spread = Spread(context=0.05, task=0.03, run=0.08, shared=0.5)
-    # 100 contexts of four tasks: 0.05 / 100 + 0.03 / 400 + 2 x 0.08 / (400 x 2) = 0.000775;
-    # its root is 0.02784, and t with 99 degrees of freedom is 1.9842 + 0.8453.
-    assert detectable([4] * 100, spread, epochs=2) == pytest.approx(0.07877, abs=1e-4)
+    spread = Spread(context=0.05, task=0.03, run=0.08, rate=0.5, shared=0.5)
+    # 100 contexts of four tasks: 0.05 / 100 + 0.03 / 400 + 2 x 0.08 / (400 x 2) = 0.000775,
+    # and t with 99 degrees of freedom is 1.9842 + 0.8453 = 2.8295. At a rate of one half the
+    # better model varies less, by d^2 / 800: d^2 (1 + 8.006 / 800) = 8.006 x 0.000775.
+    assert detectable([4] * 100, spread, epochs=2) == pytest.approx(0.07838, abs=1e-5)
     assert detectable([4] * 400, spread, epochs=2, contexts=100) == pytest.approx(
-        0.07877, abs=1e-4
+        0.07838, abs=1e-5
     )
     # Unequal contexts tell less: 16 and 100 tasks in two halves, not 116 in equal ones.
     assert detectable([1] * 50 + [7] * 50, spread, 2) > detectable([4] * 100, spread, 2)
+
+
+def test_a_better_model_varies_more_below_a_rate_of_one_half() -> None:
+    spread = Spread(context=0, task=0, run=0.09, rate=0.1)
+    # 100 tasks once: d^2 = 8.006 (2 x 0.09 + d (0.8 - d)) / 100, so d = 0.1489, and not
+    # 2.8295 x sqrt(0.0018) = 0.1200.
+    found = detectable([1] * 100, spread, epochs=1)
+    assert found == pytest.approx(0.1489, abs=1e-4)
+    assert found**2 == pytest.approx(8.006 * (0.18 + found * (0.8 - found)) / 100, rel=1e-3)
 
 
 def test_the_cheapest_design(rows: str) -> None:
@@ -150,7 +193,9 @@ def test_a_pilot_is_of_one_dataset(tmp_path: Path, demo_log: str) -> None:
             {"detect": 3},
             "detect=3: give a difference between 0 and 1, .*clbench: --detect 5, in",
         ),
+        ({"detect": 0}, "detect=0: give a difference between 0 and 1"),
         ({"answer_tokens": -1}, "-1 tokens"),
+        ({"reasoning_tokens": -1}, "-1 tokens"),
         ({"contexts": 1}, "contexts=1"),
     ],
 )
@@ -165,13 +210,24 @@ def test_from_the_command_line(rows: str, tmp_path: Path) -> None:
     prices.write_text(f"{MODEL}: {line}\n{JUDGE}: {line}\n")
     done = clbench(
         "plan", "--model", MODEL, "--judge", JUDGE, "--dataset", rows, "--epochs", "2",
-        "--model-cost-config", str(prices), "--answer-tokens", "1000", "--judge-tokens", "500",
+        "--model-cost-config", str(prices), "--answer-tokens", "1000", "--reasoning-tokens", "0", "--judge-tokens", "500",
         "--detect", "90", "--format", "json",
     )  # fmt: skip
     assert done.exit_code == 0, done.stderr
     used, shown = json.loads(done.stdout)
     assert used["rows"][0]["USD"]["mid"] == pytest.approx(0.0816)
     assert [row["Contexts"] for row in shown["rows"]] == [2]
+
+
+def test_a_file_tells_whose_rows_it_holds() -> None:
+    life = files("inspect_clbench.demo") / "life_rows.jsonl"
+    assert plan(MODEL, dataset=str(life)).dataset == "CL-bench Life"
+
+
+def test_a_batch_has_no_hours_of_its_own(rows: str) -> None:
+    text = render(plan(MODEL, dataset=rows, batch=True), "markdown")
+    assert "within a day" in text
+    assert "bottleneck" not in text
 
 
 def test_a_frame_has_roles_and_designs() -> None:

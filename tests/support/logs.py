@@ -10,7 +10,7 @@ import hashlib
 import inspect
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from importlib.metadata import version
 from pathlib import Path
@@ -48,6 +48,7 @@ from inspect_clbench import clbench, clbench_life, rubric_judge
 from inspect_clbench.judge.asking import Judgement
 from inspect_clbench.judge.prompt import graded_text, load_judge_prompt, numbered_rubrics
 from inspect_clbench.judge.verdict import parse_verdict
+from inspect_clbench.scoring.graders import with_usage
 from inspect_clbench.scoring.scores import Case, JudgeFailure, empty_answer_score, judged_score
 from tests.support.scripted import (
     ERROR,
@@ -254,7 +255,11 @@ class _Run:
         failure = self.task_args["judge_failure"]
         sample.scores = {"rubric_judge": self._verdict(sample, judgements, failure)}
         for number, voice in enumerate(self.again, start=1):
-            score = self._verdict(sample, [voice.judgement(sample)], "zero")
+            one = voice.judgement(sample)
+            score = self._verdict(sample, [one], "zero")
+            if sample.output.completion:
+                used = sum([JUDGE_USAGE] * one.attempts, ModelUsage())
+                score = with_usage(score, [replace(one, usage=used)])
             sample.scores[f"rubric_judge{number}"] = score
         if sample.output.completion:
             for one in judgements:

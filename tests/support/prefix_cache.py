@@ -62,20 +62,21 @@ def ceiling(prompts: Sequence[Blocks]) -> int:
 def simulate(
     prompts: Sequence[Blocks],
     connections: int,
-    lifetime: float,
+    cache: PrefixCache,
     latency: Callable[[], float] = lambda: 1.0,
+    now: float = 0.0,
 ) -> tuple[int, float]:
-    """Cached tokens and duration of a run whose slots start the next request at once.
+    """Cached tokens, and the end, of a run whose slots start the next request at once.
 
     Args:
         prompts: The prompts in the order in which they are started.
         connections: How many requests are under way at a time.
-        lifetime: How long the cache keeps a prefix that nobody asks for.
+        cache: What the provider has from earlier runs, if anything.
         latency: How long the next request takes.
+        now: When the run starts.
     """
-    cache = PrefixCache(lifetime)
     running: list[tuple[float, int]] = []
-    now, total = 0.0, 0
+    total = 0
 
     def end_next() -> float:
         ended, index = heappop(running)
@@ -89,4 +90,6 @@ def simulate(
                 end_next()
         total += cache.cached_tokens(blocks, now)
         heappush(running, (now + latency(), index))
-    return total, max(running)[0]
+    while running:
+        now = end_next()
+    return total, now

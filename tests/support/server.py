@@ -6,7 +6,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 
@@ -21,6 +21,8 @@ class Call:
     """How often the same model was asked the same, this time included."""
 
     body: dict[str, Any]
+    headers: dict[str, str] = field(default_factory=dict)
+    """By their names in lower case."""
 
     @property
     def prompt(self) -> str:
@@ -127,7 +129,10 @@ class LoopbackServer:
         if isinstance(body.get("input"), str):  # whether an account has reasoning summaries
             await self._send(writer, 400, {}, {"error": {"message": "not verified"}})
             return True
-        call = self._call(path, body)
+        lines = (line.partition(":") for line in head.split("\r\n")[1:])
+        headers = {name.lower(): value.strip() for name, _, value in lines}
+        call = replace(self._call(path, body), headers=headers)
+        self.calls.append(call)
         reply = self.script(call)
         if reply.delay:
             await asyncio.sleep(reply.delay)
@@ -158,10 +163,8 @@ class LoopbackServer:
             messages = tuple(body.get("messages", ()))
         key = (str(body.get("model")), json.dumps(messages))
         self._seen[key] += 1
-        call = Call(path, key[0], messages, self._seen[key], body)
-        self.calls.append(call)
         self.times.append(time.monotonic())
-        return call
+        return Call(path, key[0], messages, self._seen[key], body)
 
 
 def _from_responses(item: dict[str, Any]) -> dict[str, Any]:

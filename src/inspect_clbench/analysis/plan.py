@@ -16,13 +16,28 @@ from typing import Any
 from inspect_ai.dataset import Sample
 from inspect_ai.model import ModelCost, ModelUsage, compute_model_cost
 
-from inspect_clbench.analysis.costs import UNDER_TEST, Prices, read_prices
+from inspect_clbench.analysis.costs import (
+    CHARS_PER_TOKEN,
+    LEAST_CACHED,
+    UNDER_TEST,
+    Prices,
+    most_cached,
+    read_prices,
+)
 from inspect_clbench.analysis.frames import Result
 from inspect_clbench.analysis.power import Design, Spread, cheapest, designs, spread_of
 from inspect_clbench.analysis.statistics import student_t
-from inspect_clbench.benchmarks import CLBENCH, CLBENCH_LIFE, DEFAULT_JUDGE, GRADER
+from inspect_clbench.benchmarks import (
+    CLBENCH,
+    CLBENCH_LIFE,
+    DEFAULT_JUDGE,
+    GRADER,
+    Benchmark,
+    benchmark_of,
+)
 from inspect_clbench.data.dataset import draw_samples, load_samples
 from inspect_clbench.data.selection import cache_order
+from inspect_clbench.data.sources import DEMO, read_file_rows
 from inspect_clbench.errors import ClbenchError
 from inspect_clbench.judge.prompt import load_judge_prompt
 from inspect_clbench.logs.files import Paths, find_logs
@@ -34,8 +49,6 @@ BATCH_PRICE = 0.5
 """Of the usual price: what providers ask for requests in batches."""
 
 CACHE_SECONDS = 300
-_LEAST_CACHED = 1024
-_CHARS_PER_TOKEN = 4
 _GRID_CONTEXTS = (25, 50, 100, 200)
 _GRID_EPOCHS = (1, 2, 3, 5)
 _LEAST_RATE = 0.01
@@ -59,7 +72,7 @@ class Span:
 
 @dataclass(frozen=True)
 class Lengths:
-    """Tokens of one answer, and of one verdict, reasoning included."""
+    """Tokens of one answer, of the reasoning before it, and of one verdict with its own."""
 
     answer: Span = Span(700, 1_500, 4_000)
     reasoning: Span = Span(0, 4_000, 15_000)
@@ -80,6 +93,9 @@ class RoleUse:
 
     cached_in_order: float
     """The same with `cache_order`."""
+
+    cached_at_most: float
+    """The share that a cache would hold which forgets nothing until the run has ended."""
 
     output_tokens: Span
     usd: Span | None = None
@@ -143,6 +159,7 @@ def plan(
     connections: int = 20,
     latency: float = 40,
     answer_tokens: int | None = None,
+    reasoning_tokens: int | None = None,
     judge_tokens: int | None = None,
     rate: float = 0.2,
     detect: float | None = None,
@@ -163,7 +180,9 @@ def plan(
             there are enough contexts, the variances are taken.
         connections: How many requests are under way at a time.
         latency: Seconds that an answer takes, and a verdict.
-        answer_tokens: Output tokens of an answer, reasoning included, instead of a range.
+        answer_tokens: Tokens of an answer without its reasoning, instead of a range. The judge
+            reads them.
+        reasoning_tokens: Tokens of reasoning before an answer, instead of a range.
         judge_tokens: Output tokens of a verdict, reasoning included, instead of a range.
         rate: The expected solving rate, where no pilot tells it.
         detect: A difference between two models, as a fraction, to find the cheapest design for.
@@ -183,17 +202,17 @@ def plan(
     known = read_prices(prices) if isinstance(prices, str | PathLike) else prices or {}
     lengths, spread, rate = _from_pilot(pilot, rate)
     if answer_tokens is not None:
-        lengths = replace(lengths, answer=_exactly(answer_tokens), reasoning=_exactly(0))
+        lengths = replace(lengths, answer=_exactly(answer_tokens))
+    if reasoning_tokens is not None:
+        lengths = replace(lengths, reasoning=_exactly(reasoning_tokens))
     if judge_tokens is not None:
         lengths = replace(lengths, verdict=_exactly(judge_tokens))
-    benchmark = CLBENCH_LIFE if dataset == CLBENCH_LIFE.hub_id else CLBENCH
-    everything = load_samples(dataset, benchmark, category)
+    everything = load_samples(dataset, _benchmark(dataset), category)
     chosen, _ = draw_samples(everything, contexts, 0)
-    count, tokenizer = _tokenizer(model)
     samples = list(chosen)
     requests = len(samples) * epochs
     roles = (
-        _student(model, samples, epochs, count, lengths, connections, latency),
+        _student(model, samples, epochs, lengths, connections, latency),
         _grader(judge, samples, epochs, lengths),
     )
     priced = tuple(_priced(use, known.get(use.model), batch) for use in roles)
@@ -210,14 +229,14 @@ def plan(
         lengths=lengths,
         spread=spread,
         rate=rate,
-        tokenizer=tokenizer,
+        tokenizer=" and ".join(dict.fromkeys(_tokenizer(name)[1] for name in (model, judge))),
         # A sample keeps its place among those under way until its verdict is there.
         hours=requests * 2 * latency / connections / 3600,
         connections=connections,
         latency=latency,
         cpu_hours=requests * _CPU_SECONDS / 3600,
         designs=grid,
-        cheapest=cheapest(sizes, spread, per_sample, detect) if detect else None,
+        cheapest=None if detect is None else cheapest(sizes, spread, per_sample, detect),
         detect=detect,
         batch=batch,
     )
@@ -244,7 +263,7 @@ def cached_share(
         found = [
             tokens
             for name, tokens in prefixes
-            if tokens >= _LEAST_CACHED
+            if tokens >= LEAST_CACHED
             and name in ready
             and ready[name][0] <= start <= ready[name][1]
         ]
@@ -255,6 +274,16 @@ def cached_share(
             # What was forgotten is there again when this request has ended.
             ready[name] = (since if start <= until else end, end + CACHE_SECONDS)
     return read / whole if whole else math.nan
+
+
+def _benchmark(dataset: str) -> Benchmark:
+    """Whose rows these are; of a file, as its first row has it."""
+    if dataset in (DEMO, CLBENCH.hub_id, CLBENCH_LIFE.hub_id):
+        return CLBENCH_LIFE if dataset == CLBENCH_LIFE.hub_id else CLBENCH
+    _, first = next(read_file_rows(dataset), (0, None))
+    metadata = first.get("metadata") if isinstance(first, dict) else None
+    category = metadata.get("context_category") if isinstance(metadata, dict) else None
+    return benchmark_of(str(category)) or CLBENCH
 
 
 def _from_pilot(pilot: Paths | None, rate: float) -> tuple[Lengths, Spread, float]:
@@ -280,7 +309,7 @@ def _from_pilot(pilot: Paths | None, rate: float) -> tuple[Lengths, Spread, floa
     if scored:
         rate = mean_rate(run_rates(trials_of(scored)))
         rate = min(max(rate, _LEAST_RATE), 1 - _LEAST_RATE)
-    return lengths, spread_of(scored) or Spread.usual(rate), rate
+    return lengths, spread_of(scored, rate) or Spread.usual(rate), rate
 
 
 def _measured(pairs: Iterable[tuple[str, float]]) -> Span:
@@ -300,6 +329,8 @@ def _exactly(value: float) -> Span:
 
 
 Count = Callable[[str], float]
+Prefixes = list[tuple[str, float]]
+"""Of a prompt the hash and the tokens of each of its beginnings, by whole messages."""
 
 
 def _tokenizer(model: str) -> tuple[Count, str]:
@@ -309,7 +340,7 @@ def _tokenizer(model: str) -> tuple[Count, str]:
 
         encoding = tiktoken.encoding_for_model(model.rpartition("/")[2])
     except Exception:  # not installed, another provider's model, or its file is out of reach
-        return lambda text: len(text) / _CHARS_PER_TOKEN, f"characters / {_CHARS_PER_TOKEN}"
+        return lambda text: len(text) / CHARS_PER_TOKEN, f"characters / {CHARS_PER_TOKEN}"
     return lambda text: len(encoding.encode(text, disallowed_special=())), encoding.name
 
 
@@ -317,16 +348,16 @@ def _student(
     model: str,
     samples: Sequence[Sample],
     epochs: int,
-    count: Count,
     lengths: Lengths,
     connections: int,
     latency: float,
 ) -> RoleUse:
-    prompts = _prefixes(samples, count)
+    prompts = _prefixes(samples, _tokenizer(model)[0])
     # A sample keeps its place until its verdict is there.
     starts = [i * 2 * latency / connections for i in range(len(samples) * epochs)]
     ordered = [prompts[i] for i in cache_order([_context(s) for s in samples], connections)]
     tokens = math.fsum(prefixes[-1][1] for prefixes in prompts) * epochs
+    again = [(prefixes[-1][1], prefixes[-1][1]) for prefixes in prompts] * (epochs - 1)
     return RoleUse(
         role=UNDER_TEST,
         model=model,
@@ -334,11 +365,20 @@ def _student(
         input_tokens=tokens,
         cached=cached_share(prompts * epochs, starts, latency),
         cached_in_order=cached_share(ordered * epochs, starts, latency),
+        cached_at_most=most_cached([*_seen_before(prompts), *again]) or 0.0,
         output_tokens=(lengths.answer + lengths.reasoning) * (len(samples) * epochs),
     )
 
 
-def _prefixes(samples: Sequence[Sample], count: Count) -> list[list[tuple[str, float]]]:
+def _seen_before(prompts: Iterable[Prefixes]) -> Iterator[tuple[float, float]]:
+    """The tokens of each prompt, and how many of them an earlier one begins with too."""
+    seen: set[str] = set()
+    for prefixes in prompts:
+        yield prefixes[-1][1], max((n for name, n in prefixes if name in seen), default=0.0)
+        seen.update(name for name, _ in prefixes)
+
+
+def _prefixes(samples: Sequence[Sample], count: Count) -> list[Prefixes]:
     """Of each prompt the hash and the tokens of each of its beginnings, by whole messages."""
     counted: dict[str, float] = {}
     prompts = []
@@ -357,16 +397,17 @@ def _prefixes(samples: Sequence[Sample], count: Count) -> list[list[tuple[str, f
 
 
 def _grader(judge: str, samples: Sequence[Sample], epochs: int, lengths: Lengths) -> RoleUse:
-    prompt = load_judge_prompt()
-    asked = math.fsum(len(prompt.render((s.metadata or {})["rubrics"], "")) for s in samples)
+    prompt, count = load_judge_prompt(), _tokenizer(judge)[0]
+    asked = math.fsum(count(prompt.render((s.metadata or {})["rubrics"], "")) for s in samples)
     requests = len(samples) * epochs
     return RoleUse(
         role=GRADER,
         model=judge,
         requests=requests,
-        input_tokens=asked * epochs / _CHARS_PER_TOKEN + lengths.answer.mid * requests,
+        input_tokens=asked * epochs + lengths.answer.mid * requests,
         cached=0.0,
         cached_in_order=0.0,
+        cached_at_most=0.0,
         output_tokens=lengths.verdict * requests,
     )
 
@@ -386,7 +427,7 @@ def _priced(use: RoleUse, price: ModelCost | None, batch: bool) -> RoleUse:
 
     output = use.output_tokens
     span = Span(
-        usd(use.cached_in_order, output.low),
+        usd(use.cached_at_most, output.low),
         usd(use.cached, output.mid),
         usd(0.0, output.high),
     )

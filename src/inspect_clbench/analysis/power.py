@@ -1,13 +1,15 @@
 """The difference between two models that a comparison can be expected to show.
 
-With 80 % power at the 5 % level, two-sided, that is (t_0.975 + t_0.8) * s with C - 1 degrees
-of freedom for C contexts, where
+With 80 % power at the 5 % level, two-sided, that is d = (t_0.975 + t_0.8) * s with C - 1
+degrees of freedom for C contexts, where
 
-    s^2 = 2 (1 - r) (v_context / C' + v_task / T) + 2 v_run / (T K)
+    s^2 = 2 (1 - r) (v_context / C' + v_task / T) + (2 v_run + d (1 - 2 p - d)) / (T K)
 
 for T tasks in K epochs; C' = T^2 / sum of squared context sizes, v are the variances of one
 answer between contexts, between tasks of a context and between runs of a task, and r is the
-share of the first two that two models have in common. `python -m benchmarks.power` checks it.
+share of the first two that two models have in common. The weaker model solves a task with
+chance p on average and the better one with d more, so that its answers vary more between runs
+where p is below a half. `python -m benchmarks.power` checks it.
 """
 
 import math
@@ -35,6 +37,9 @@ class Spread:
     context: float
     task: float
     run: float
+    rate: float
+    """The solving rate at which they are so."""
+
     shared: float = 0.5
     """The share of the first two that two models have in common."""
 
@@ -48,7 +53,7 @@ class Spread:
         an assumption.
         """
         whole = rate * (1 - rate)
-        return cls(0.30 * whole, 0.15 * whole, 0.55 * whole)
+        return cls(0.30 * whole, 0.15 * whole, 0.55 * whole, rate)
 
 
 @dataclass(frozen=True)
@@ -80,12 +85,17 @@ def detectable(
     tasks = sum(all_sizes) * drawn / len(all_sizes)
     effective = sum(all_sizes) ** 2 / sum(n * n for n in all_sizes) * drawn / len(all_sizes)
     apart = 2 * (1 - spread.shared) * (spread.context / effective + spread.task / tasks)
-    error = math.sqrt(apart + 2 * spread.run / (tasks * epochs))
+    answers = tasks * epochs
     t = statistics_library("scipy.stats").t
-    return (student_t(drawn - 1) + float(t.isf(1 - POWER, drawn - 1))) * error
+    reach = (student_t(drawn - 1) + float(t.isf(1 - POWER, drawn - 1))) ** 2
+    # The positive root of d^2 = reach * s^2, in which s^2 contains d.
+    square = 1 + reach / answers
+    slope = reach * (1 - 2 * spread.rate) / answers
+    constant = reach * (apart + 2 * spread.run / answers)
+    return (slope + math.sqrt(slope**2 + 4 * square * constant)) / (2 * square)
 
 
-def spread_of(answers: Sequence[Answer]) -> Spread | None:
+def spread_of(answers: Sequence[Answer], rate: float) -> Spread | None:
     """The variances of a pilot; none where it is too small, or too much alike, to tell them."""
     contexts: defaultdict[str, defaultdict[tuple[str, str], list[list[bool]]]]
     contexts = defaultdict(lambda: defaultdict(list))
@@ -98,7 +108,7 @@ def spread_of(answers: Sequence[Answer]) -> Spread | None:
     context, task, run = found["context"], found["task"], found["run"]
     if context is None or task is None or run is None or not context + task + run:
         return None
-    return Spread(context, task, run, from_pilot=True)
+    return Spread(context, task, run, rate, from_pilot=True)
 
 
 def designs(

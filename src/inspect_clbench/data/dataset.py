@@ -6,7 +6,13 @@ from inspect_ai.dataset import MemoryDataset, Sample
 
 from inspect_clbench.benchmarks import CLBENCH, Benchmark
 from inspect_clbench.data.rows import Row, validated_rows
-from inspect_clbench.data.selection import ContextDraw, cache_order, draw_contexts, known_names
+from inspect_clbench.data.selection import (
+    ContextDraw,
+    cache_order,
+    draw_contexts,
+    known_names,
+    shared_chars,
+)
 from inspect_clbench.data.sources import DEMO, read_rows
 from inspect_clbench.errors import ClbenchError
 from inspect_clbench.text import public_url
@@ -67,6 +73,21 @@ def in_cache_order(dataset: MemoryDataset, connections: int | None) -> MemoryDat
     order = cache_order([_stratum(sample)[1] for sample in dataset], connections)
     samples = [dataset[position] for position in order]
     return MemoryDataset(samples, name=dataset.name, location=dataset.location)
+
+
+def note_shared_chars(dataset: MemoryDataset) -> MemoryDataset:
+    """The same dataset, with what each sample's prompt shares with those before it.
+
+    For the share of prompt tokens that a provider's cache could hold: in a log, a prompt is
+    found only in its whole samples, which take long to read.
+    """
+    for sample, shared in zip(dataset, shared_chars(map(_messages, dataset)), strict=True):
+        sample.metadata = {**(sample.metadata or {}), "shared_chars": shared}
+    return dataset
+
+
+def _messages(sample: Sample) -> list[tuple[str, str]]:
+    return [("user", m) if isinstance(m, str) else (m.role, m.text) for m in sample.input]
 
 
 def _stratum(sample: Sample) -> tuple[str, str]:

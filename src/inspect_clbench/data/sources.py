@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib.resources import files
+from logging import LogRecord, getLogger
 from pathlib import Path
 from typing import IO, Any
 
@@ -239,13 +240,14 @@ def _hub_file(benchmark: Benchmark) -> str:
     import huggingface_hub  # slow to import, and not needed for files
 
     try:
-        revision = _full_revision(benchmark)
-        folder = huggingface_hub.snapshot_download(
-            benchmark.hub_id,
-            repo_type="dataset",
-            revision=revision,
-            allow_patterns="*.jsonl",
-        )
+        with _without_retries_told():
+            revision = _full_revision(benchmark)
+            folder = huggingface_hub.snapshot_download(
+                benchmark.hub_id,
+                repo_type="dataset",
+                revision=revision,
+                allow_patterns="*.jsonl",
+            )
     except Exception as ex:
         raise ClbenchError(
             f"{benchmark.hub_id}: the dataset could not be loaded from the hub "
@@ -268,6 +270,24 @@ def _hub_file(benchmark: Benchmark) -> str:
         f"{benchmark.sha256[:12]}…). To use what is there all the same, download it and "
         f"give its path: {_A_FILE}"
     )
+
+
+@contextmanager
+def _without_retries_told() -> Iterator[None]:
+    """Keep the hub's client from printing two lines for each of its retries.
+
+    The error after the last one says as much in one message.
+    """
+    logger = getLogger("huggingface_hub.utils._http")
+
+    def others(record: LogRecord) -> bool:
+        return "Retrying in" not in record.msg and "thrown while" not in record.msg
+
+    logger.addFilter(others)
+    try:
+        yield
+    finally:
+        logger.removeFilter(others)
 
 
 def _full_revision(benchmark: Benchmark) -> str | None:

@@ -5,13 +5,20 @@ without a score.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 import anyio
 from inspect_ai.event import ModelEvent
 from inspect_ai.log import transcript
-from inspect_ai.model import CachePolicy, ChatMessageUser, GenerateConfig, Model, ModelOutput
+from inspect_ai.model import (
+    CachePolicy,
+    ChatMessageUser,
+    GenerateConfig,
+    Model,
+    ModelOutput,
+    ModelUsage,
+)
 from inspect_ai.util import LimitExceededError, sample_limits
 from tenacity import RetryError
 
@@ -89,7 +96,7 @@ class Asked(Generic[T]):
     result: T | Failure
     attempts: int
     permanent: bool = False  # the failure says that this judge cannot work at all
-    usd: float = 0.0  # what its replies cost, where their price is known
+    usage: ModelUsage = field(default_factory=ModelUsage)  # of all its replies
     output: ModelOutput | None = None  # the last reply; none if the last request failed
 
     @property
@@ -114,7 +121,7 @@ async def ask(
     """
     result: Failure = Failure("empty_reply", "never asked")
     prompt = _sendable(prompt)
-    usd = 0.0
+    usage = ModelUsage()
     output = None
     for attempt in range(1, attempts + 1):
         try:
@@ -122,7 +129,7 @@ async def ask(
                 [ChatMessageUser(content=prompt)],
                 config=judge.limits.merge(GenerateConfig(cache=_fresh_cache(attempt))),
             )
-            usd += usd_of(output)
+            usage += output.usage or ModelUsage()
             found = read_output(output, read)
         except LimitExceededError:
             raise  # the user's own limit on the sample, not the judge's failure
@@ -130,19 +137,14 @@ async def ask(
             output = None
             result, permanent = _call_failure(ex)
             if permanent:
-                return Asked(judge.name, result, attempt, permanent, usd)
+                return Asked(judge.name, result, attempt, permanent, usage)
             if result.kind == "call_failed" and attempt < attempts:
                 await anyio.sleep(PAUSES[min(attempt, len(PAUSES)) - 1])
             continue
         if not isinstance(found, Failure):
-            return Asked(judge.name, found, attempt, usd=usd, output=output)
+            return Asked(judge.name, found, attempt, usage=usage, output=output)
         result = found
-    return Asked(judge.name, result, attempts, usd=usd, output=output)
-
-
-def usd_of(output: ModelOutput) -> float:
-    """What an output cost; Inspect knows it where it was given the model's price."""
-    return (output.usage.total_cost if output.usage else None) or 0.0
+    return Asked(judge.name, result, attempts, usage=usage, output=output)
 
 
 def _sendable(text: str) -> str:

@@ -30,7 +30,7 @@ logger = getLogger(__name__)
 
 TASKS = ("clbench", "clbench_life", "clbench_graded")
 EXAM_TASK = "judge_exam"
-_REPLAY = "inspect_clbench/replay"
+REPLAY = "inspect_clbench/replay"
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Log:
         """The model under test; of replayed answers, the one that gave them."""
         spec = self.header.eval
         named = (spec.metadata or {}).get("model_name")
-        if spec.solver == _REPLAY:
+        if spec.solver == REPLAY:
             arguments = spec.solver_args or {}
             files = arguments.get("files") or [spec.model]
             named = arguments.get("model_name") or model_name_of(

@@ -59,13 +59,14 @@ def _use_notes(plan: Plan) -> Iterator[Note | str]:
     yield (
         "Cached: the share of the input that a provider's cache likely holds with five minutes "
         "of memory, in the file's order; ordered: with -T cache_order="
-        f"{plan.connections} --max-connections {plan.connections}."
+        f"{plan.connections} --max-connections {plan.connections}. A provider that keeps prefixes "
+        f"until the run has ended would hold {100 * plan.roles[0].cached_at_most:.0f} %."
     )
     if plan.usd:
         batch = ", at half price for a batch" if plan.batch else ""
         yield (
             f"In all about {_usd(plan.usd.mid)} USD{batch}; between {_usd(plan.usd.low)} (short "
-            f"outputs, ordered) and {_usd(plan.usd.high)} (long outputs, nothing cached)."
+            f"outputs, prefixes kept) and {_usd(plan.usd.high)} (long outputs, nothing cached)."
         )
     elif plan.unpriced:
         yield Note(
@@ -74,6 +75,9 @@ def _use_notes(plan: Plan) -> Iterator[Note | str]:
             "million tokens, with --model-cost-config, as inspect eval takes it: "
             f"{plan.unpriced[0]}: {PRICE_EXAMPLE}",
         )
+    if plan.batch:
+        yield "Providers promise a batch within a day: one for the answers, one for the verdicts."
+        return
     bottleneck = "the connections" if plan.hours >= plan.cpu_hours else "Inspect's own work"
     yield (
         f"About {_time(max(plan.hours, plan.cpu_hours))} with {plan.connections} connections "

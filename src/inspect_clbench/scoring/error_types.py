@@ -39,6 +39,7 @@ from inspect_clbench.scoring.graders import (
     graders,
     never_answered,
     usual_effort,
+    with_usage,
 )
 from inspect_clbench.scoring.scores import answer_references, rationale_of
 
@@ -106,11 +107,13 @@ def error_types(
             )  # fmt: skip
         failed = _failed(state, rubric_score)
         read = partial(parse_labels, rubrics=dict(failed.rubrics), answer=failed.answer)
+        before = state.cost_usage
         asked = await ask(judge, label_prompt().render(failed), read, attempts)
-        current_monitor(own_monitor).report([asked])
+        current_monitor(own_monitor).report([asked], state.cost_usage - before)
         metadata["judge_effort"] = str(judge.model.config.reasoning_effort or "")
         metadata["judges_bound"] = len(judges)
-        return _score(asked, failed, metadata, answer_message_id(state))
+        score = _score(asked, failed, metadata, answer_message_id(state))
+        return with_usage(score, [asked])
 
     return score
 

@@ -8,21 +8,29 @@ failures would pass for wrong answers.
 import math
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence, Sized
+from collections.abc import Iterable, Mapping, Sequence, Sized
 from contextvars import ContextVar
 from logging import getLogger
 from typing import Any
 
 from inspect_ai.dataset import Sample
 from inspect_ai.log import EvalSpec
-from inspect_ai.model import GenerateConfig, Model, get_model, get_model_info, model_roles
-from inspect_ai.scorer import SampleScore
+from inspect_ai.model import (
+    GenerateConfig,
+    Model,
+    ModelUsage,
+    get_model,
+    get_model_info,
+    model_roles,
+)
+from inspect_ai.scorer import SampleScore, Score
 from inspect_ai.solver import TaskState
 from inspect_ai.util import EarlyStop, display_counter
 from pydantic import JsonValue
 from rich.text import Text
 
 from inspect_clbench.benchmarks import (
+    AFTER_RUN,
     CLBENCH,
     DEFAULT_JUDGE,
     GRADER,
@@ -41,6 +49,7 @@ from inspect_clbench.judge.asking import (
     probe,
 )
 from inspect_clbench.solvers import check_replay
+from inspect_clbench.text import counted
 
 logger = getLogger(__name__)
 
@@ -83,7 +92,9 @@ def graders(effort: str = "low", task_roles: Mapping[str, Any] | None = None) ->
     return [Judge(model, judge_limits(model.config, _run_settings())) for model in models]
 
 
-def check_start(samples: Sized, task_roles: Mapping[str, Any] | None = None) -> None:
+def check_start(
+    samples: Sized, task_roles: Mapping[str, Any] | None = None, budget: float | None = None
+) -> None:
     """Refuse a run that cannot succeed, as far as that is known before it starts."""
     if not samples:
         raise ClbenchError(
@@ -92,13 +103,15 @@ def check_start(samples: Sized, task_roles: Mapping[str, Any] | None = None) -> 
         )
     check_batch()
     try:
-        graders(task_roles=task_roles)
+        judges = graders(task_roles=task_roles)
     except ClbenchError:
         raise
     except Exception as ex:
         # Inspect's own message about a missing key is rich markup.
         reason = Text.from_markup(str(getattr(ex, "message", ex))).plain
         raise _unavailable(DEFAULT_JUDGE, " ".join(reason.split())) from None
+    if budget is not None:
+        _check_prices([_model_under_test(), *(judge.model for judge in judges)])
 
 
 def check_batch() -> None:
@@ -155,15 +168,16 @@ class JudgeMonitor:
 
     def __init__(self, budget: float | None = None) -> None:
         self._budget = budget
-        self._spent = 0.0
+        self._usd = 0.0
+        self._not_started = 0
         self._failures: Counter[str] = Counter()
         self._worked: set[str] = set()
         self._rows = 0
         self._failed_rows = 0
 
-    def report(self, asked: Sequence[Asked[Any]]) -> None:
-        """Take note of how judges did on a row; raises once one is gone for good."""
-        self.spend(sum(one.usd for one in asked))
+    def report(self, asked: Sequence[Asked[Any]], usd: float) -> None:
+        """Take note of how judges did on a row, and of money; raises once one is gone for good."""
+        self.spend(usd)
         for one in asked:
             if one.failure is None:
                 self.add_working(one.judge)
@@ -175,20 +189,23 @@ class JudgeMonitor:
 
     def spend(self, usd: float) -> None:
         """Take note of money that was spent, in USD."""
-        self._spent += usd
+        self._usd += usd
         if self._budget is not None and usd:
-            display_counter("Spent", f"${self._spent:,.2f} of ${self._budget:,.2f}")
+            display_counter("Spent", f"${self._usd:,.2f} of ${self._budget:,.2f}")
 
     @property
     def spent(self) -> dict[str, JsonValue]:
         """The budget and what of it is spent, for the log; nothing without a budget."""
         if self._budget is None:
             return {}
-        return {"budget_usd": self._budget, "spent_usd": round(self._spent, 4)}
+        return {"budget_usd": self._budget, "spent_usd": round(self._usd, 4)}
 
-    @property
-    def budget_is_spent(self) -> bool:
-        return self._budget is not None and self._spent >= self._budget
+    def stops(self) -> bool:
+        """Whether the budget is spent, so that a sample that is due must not start."""
+        if self._budget is None or self._usd < self._budget:
+            return False
+        self._not_started += 1
+        return True
 
     def add_working(self, judge: str) -> None:
         self._worked.add(judge)
@@ -211,12 +228,21 @@ class JudgeMonitor:
 
     def warn(self) -> None:
         """Warn of a run that its budget ended, and of one with many rows without a verdict."""
-        if self.budget_is_spent:
+        if self._budget is not None and self._usd >= self._budget:
+            if self._not_started:
+                what = (
+                    f"{counted(self._not_started, 'sample')} not started; those under way were "
+                    "finished. To go on with the same sum anew: inspect eval-retry, with the "
+                    "log that is named below."
+                )
+            else:
+                what = "Nothing was left to start: the run is complete."
             logger.warning(
-                "BUDGET: $%.2f are spent, the budget is $%.2f. No further sample was started; "
-                "those under way were finished. To go on with the same sum anew: inspect "
-                "eval-retry LOG", self._spent, self._budget,
-            )  # fmt: skip
+                "BUDGET: $%.2f are spent, the budget is $%.2f. %s",
+                self._usd,
+                self._budget,
+                what,
+            )
         if self._failed_rows > _LOUD_SHARE * self._rows:
             logger.warning(
                 "JUDGE FAILURES: %d of %d rows (%.1f %%) have no verdict. They count as "
@@ -239,6 +265,39 @@ def current_monitor(otherwise: JudgeMonitor) -> JudgeMonitor:
     return _current.get(otherwise)
 
 
+def with_usage(score: Score, asked: Sequence[Asked[Any]]) -> Score:
+    """The same score with the tokens of its judges, if it is given after the run.
+
+    During a run Inspect counts them in the log's statistics; those of a later scoring it counts
+    nowhere.
+    """
+    if in_running_sample():
+        return score
+    return _add_usage(score, [(one.judge, one.usage) for one in asked])
+
+
+def with_usage_of(score: Score, replaced: Score) -> Score:
+    """The same score with the tokens of one that it takes the place of, given after the run."""
+    return _add_usage(score, usages_in(replaced.metadata))
+
+
+def usages_in(metadata: Mapping[str, Any] | None) -> list[tuple[str, ModelUsage]]:
+    """Models and the tokens that they used for a score after the run."""
+    told = (metadata or {}).get(AFTER_RUN, {})
+    return [(str(model), ModelUsage.model_validate(usage)) for model, usage in told.items()]
+
+
+def _add_usage(score: Score, more: Iterable[tuple[str, ModelUsage]]) -> Score:
+    used: dict[str, ModelUsage] = {}
+    for model, usage in (*usages_in(score.metadata), *more):
+        if usage.total_tokens:
+            used[model] = used.get(model, ModelUsage()) + usage
+    if used:
+        told = {model: usage.model_dump(exclude_none=True) for model, usage in used.items()}
+        score.metadata = {**(score.metadata or {}), AFTER_RUN: told}
+    return score
+
+
 class Guard:
     """Checks a run before its first sample, and its judge and budget before each one.
 
@@ -252,22 +311,19 @@ class Guard:
         self._budget = budget
 
     async def start_task(self, task: EvalSpec, samples: list[Sample], epochs: int) -> str:
-        check_start(samples)
+        check_start(samples, budget=self._budget)
         check_replay(task, samples, epochs)
         monitor = JudgeMonitor(self._budget)
-        judges = graders()
-        for judge in judges:
+        for judge in graders():
             if failure := await probe(judge):
                 raise _unavailable(judge.name, str(failure))
             monitor.add_working(judge.name)
-        if self._budget is not None:
-            _check_prices([_model_under_test(), *(judge.model for judge in judges)])
         _current.set(monitor)
         return "clbench"
 
     async def schedule_sample(self, id: str | int, epoch: int) -> EarlyStop | None:
         _current.get().check()
-        if _current.get().budget_is_spent:
+        if _current.get().stops():
             return EarlyStop(id=id, epoch=epoch, reason="the budget is spent")
         return None
 

@@ -5,13 +5,14 @@ from dataclasses import replace
 from functools import partial
 from typing import Literal
 
+from inspect_ai.model import ModelUsage
 from inspect_ai.scorer import Score, Scorer, Target, scorer
 from inspect_ai.solver import TaskState
 from inspect_ai.util import collect
 
 from inspect_clbench.data.selection import seeded_rank
 from inspect_clbench.errors import ClbenchError
-from inspect_clbench.judge.asking import Judge, Judgement, ask, usd_of
+from inspect_clbench.judge.asking import Judge, Judgement, ask
 from inspect_clbench.judge.prompt import (
     JudgePrompt,
     graded_text,
@@ -28,6 +29,7 @@ from inspect_clbench.scoring.graders import (
     graders,
     never_answered,
     usual_effort,
+    with_usage,
 )
 from inspect_clbench.scoring.scores import Case, JudgeFailure, empty_answer_score, judged_score
 
@@ -72,17 +74,19 @@ def rubric_judge(
         if never_answered(state):
             return None
         monitor = current_monitor(own_monitor)
-        monitor.spend(usd_of(state.output))
         answer = graded_text(state.output)
         if not answer:
+            monitor.spend(state.cost_usage)
             return empty_answer_score(_case(state, prompt, (), asking))
         judges = graders(judge_effort or usual_effort(state))
         way = _WAYS[asking]
         asked = [way(judge, prompt, state, answer, attempts) for judge in judges]
         # One judge needs no span of its own in the transcript.
         judgements = await collect(*asked) if len(asked) > 1 else [await asked[0]]
-        monitor.report(judgements)
-        return judged_score(_case(state, prompt, judges, asking), judgements, judge_failure)
+        # What Inspect counts for the sample: its answer and all verdicts, but no cached reply.
+        monitor.report(judgements, state.cost_usage)
+        score = judged_score(_case(state, prompt, judges, asking), judgements, judge_failure)
+        return with_usage(score, judgements)
 
     return score
 
@@ -141,7 +145,7 @@ async def _single(
         asked[0],
         attempts=max(one.attempts for one in asked),
         permanent=any(one.permanent for one in asked),
-        usd=sum(one.usd for one in asked),
+        usage=sum((one.usage for one in asked), ModelUsage()),
     )
     if failures and False not in said:
         return replace(whole, result=failures[0].result)
