@@ -20,13 +20,18 @@ from inspect_clbench.metrics.agreement import judge_agreement
 from inspect_clbench.metrics.solving import clbench_metrics
 from inspect_clbench.scoring.graders import (
     JudgeMonitor,
-    answer_message_id,
     current_monitor,
     graders,
     never_answered,
     usual_effort,
 )
-from inspect_clbench.scoring.scores import Case, JudgeFailure, empty_answer_score, judged_score
+from inspect_clbench.scoring.scores import (
+    Case,
+    JudgeFailure,
+    answer_reference,
+    empty_answer_score,
+    judged_score,
+)
 
 
 @scorer(metrics=[*clbench_metrics(), judge_agreement()])
@@ -84,6 +89,6 @@ def _case(state: TaskState, prompt: JudgePrompt, judges: Sequence[Judge]) -> Cas
         judge_prompt=prompt.name,
         judge_prompt_sha256=prompt.sha256,
         judge_effort=", ".join(str(j.model.config.reasoning_effort or "") for j in judges),
-        message_id=answer_message_id(state),
+        answer=answer_reference(state.messages, state.output),
         stop_reason=state.output.stop_reason if state.output.choices else "none",
     )
