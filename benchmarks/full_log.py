@@ -1,11 +1,13 @@
 """A log of a full run, three times over all tasks, made offline from the real dataset.
 
-The student and the judge are scripted: answers and verdicts have the size of real
-ones, and which rubrics are met depends on nothing but the task and the run.
+The student and the judge are scripted: answers and rationales are sentences drawn from the
+prompt and the rubrics, so that they have the size of real ones and compress like them, and
+which rubrics are met depends on nothing but the task and the run.
 """
 
 import hashlib
 import json
+import random
 import re
 import sys
 from collections import Counter
@@ -19,22 +21,7 @@ REAL_DATA = Path(__file__).parents[2] / "shared" / "data" / "CL-bench.jsonl.xz"
 
 _RUBRICS = re.compile(r"=== BEGIN RUBRICS ===\n(.*?)\n=== END RUBRICS ===", re.DOTALL)
 _NUMBERED = re.compile(r"^(\d+)\. ", re.MULTILINE)
-_WORDS = [
-    "the",
-    "rule",
-    "says",
-    "that",
-    "each",
-    "step",
-    "of",
-    "the",
-    "procedure",
-    "follows",
-    "from",
-    "what",
-    "stands",
-    "above",
-]
+_SENTENCE_ENDS = re.compile(r"(?<=[.!?;:])\s+|\n+")
 _MISSED_RUBRICS = 0.09
 
 
@@ -74,7 +61,9 @@ class _Student:
         key = hashlib.sha256(prompt.encode("utf-8", "replace")).hexdigest()
         self._asked[key] += 1
         seed = f"{key[:16]}-{self._asked[key]}"
-        return _output("mockllm/student", prompt, f"Answer {seed}.\n" + _filler(seed, 700))
+        return _output(
+            "mockllm/student", prompt, f"Answer {seed}.\n" + _drawn(seed, prompt, 5000)
+        )
 
 
 def _judge(
@@ -91,7 +80,7 @@ def _judge(
     draw = hashlib.sha256(prompt.encode("utf-8", "replace")).digest() * (count // 32 + 1)
     met = [draw[i] > 256 * _MISSED_RUBRICS for i in range(count)]
     reply = {
-        "Grading Rationale": _filler(draw.hex()[:16], 25 * count),
+        "Grading Rationale": _drawn(draw.hex()[:16], found[1], 150 * count),
         "List of Requirement Satisfaction Status": ["yes" if ok else "no" for ok in met],
         "Overall Score": int(all(met)),
     }
@@ -106,11 +95,13 @@ def _rubric_count(lines: str) -> int:
     return count
 
 
-def _filler(seed: str, words: int) -> str:
-    draw = hashlib.sha512(seed.encode()).digest()
-    return " ".join(
-        f"{_WORDS[draw[i % 64] % len(_WORDS)]}{draw[(i * 7) % 64]}" for i in range(words)
-    )
+def _drawn(seed: str, text: str, chars: int) -> str:
+    rng = random.Random(seed)
+    sentences = [one for one in _SENTENCE_ENDS.split(text) if one.strip()] or [text]
+    drawn = ""
+    while len(drawn) < chars:
+        drawn += rng.choice(sentences)[:400] + rng.choice([" ", " ", "\n\n"])
+    return drawn
 
 
 def _output(model: str, prompt: str, reply: str) -> ModelOutput:

@@ -208,6 +208,15 @@ def test_the_solver_is_registered_and_the_given_name_wins(tmp_path: Path) -> Non
 
 
 @pytest.mark.long
+def test_the_model_of_the_command_line_names_who_answered(tmp_path: Path) -> None:
+    path = write_lines(tmp_path / "run1.jsonl", inference_rows())
+    log = replayed([path], tmp_path, model="none/acme/large", limit=1)
+    assert log.eval.model == "none/acme/large"  # which Inspect's viewer shows
+    assert log.samples
+    assert log.samples[0].output.model == "acme/large"
+    assert find_logs([log.location])[0].model == "acme/large"
+
+
 def test_the_command_line_of_the_readme(tmp_path: Path) -> None:
     for run in (1, 2):
         write_lines(tmp_path / f"m_run{run}.jsonl", inference_rows(run))

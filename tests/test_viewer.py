@@ -125,8 +125,9 @@ def test_no_rubric_and_no_rationale_opens_an_element(
     assert set(seen.tags) <= {"p", "strong", "ul", "li"}
     assert seen.tags.count("li") == len(rubrics)
     visible = [shown(part).strip() for part in seen.texts]
-    for number, rubric in enumerate(rubrics, start=1):
-        assert f"{number} {folded(rubric)}".strip() in visible
+    for number, (rubric, letter) in enumerate(zip(rubrics, status, strict=True), start=1):
+        sign = {"y": "✓", "n": "✗", "?": "?"}[letter]
+        assert f"{sign} {number} {folded(rubric)}".strip() in visible
     for paragraph in rationale.splitlines():
         if folded(paragraph):
             assert folded(paragraph) in visible
@@ -144,8 +145,8 @@ def test_missed_rubrics_come_first_and_paragraphs_stay() -> None:
     )
     assert text == (
         "**1/2 rubrics met, not solved**\n\n"
-        "**Not met (1)**\n\n- **3** Names the hour\\.\n\n"
-        "**Met (1)**\n\n- **1** Names the pier\\.\n\n"
+        "**Not met (1)**\n\n- ✗ **3** Names the hour\\.\n\n"
+        "**Met (1)**\n\n- ✓ **1** Names the pier\\.\n\n"
         "**Rationale**\n\nThe hour is wrong\\.\n\nThe pier (\\#2\\) is right\\."
     )
 
@@ -160,7 +161,7 @@ def test_several_judges_are_named_and_a_failure_is_told() -> None:
     assert [shown(text) for text in seen.texts if text.strip()] == [
         "1 rubrics, no status of each, solved",
         "No status (1)",
-        "1 Ends.",
+        "? 1 Ends.",
         "Rationale of a/*x* (1, status n; its status list disagrees with its score; the score decides)",
         "(none given)",
         "No verdict of b/<y>",

@@ -7,6 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
+ANSWER_EVENT = "answer_event"
+"""The event of the transcript that shows a replayed answer, in the message's metadata."""
+
 GRADER = "grader"
 """The model role of the judge."""
 

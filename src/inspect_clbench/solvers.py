@@ -11,12 +11,13 @@ from typing import Any, Literal
 
 import click
 from inspect_ai.dataset import Sample
-from inspect_ai.log import EvalSpec
+from inspect_ai.log import EvalSpec, transcript
 from inspect_ai.model import GenerateConfigArgs, ModelOutput, get_model
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
+from inspect_clbench.benchmarks import ANSWER_EVENT
 from inspect_clbench.data.rows import answered_task
-from inspect_clbench.data.sources import model_name_of, read_file_rows
+from inspect_clbench.data.sources import read_file_rows, replayed_model
 from inspect_clbench.errors import ClbenchError
 from inspect_clbench.text import printable, some
 
@@ -29,20 +30,20 @@ NAME = "inspect_clbench/replay"
 def replay(files: str | list[str] = "", model_name: str | None = None) -> Solver:
     """Give the answers that stand in inference files; no model is called.
 
-    Use it with `--model none` and as many epochs as there are files. Rows are
-    matched by `metadata.task_id`, or by `idx` where they have no metadata.
+    Use it with `--model none/NAME`, NAME being the model that gave the answers, and as
+    many epochs as there are files. Rows are matched by `metadata.task_id`, or by `idx`
+    where they have no metadata.
 
     Args:
         files: Inference files of the original scripts, one per run: the n-th file is
             epoch n. Paths or URLs, also compressed (.gz, .xz, .zst).
-        model_name: The name of the model in tables; taken from the files' names when
-            not given.
+        model_name: The name of the model in tables, if not that of `--model none/NAME`;
+            with `--model none` it is taken from the files' names.
     """
     paths = _paths(files)
     if (epochs := _epochs_of_command()) not in (None, len(paths)):
         raise _count_error(len(paths), epochs)
     runs = [_read(path) for path in paths]
-    name = str(model_name or model_name_of(paths))
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         if state.epoch > len(runs):
@@ -55,8 +56,13 @@ def replay(files: str | list[str] = "", model_name: str | None = None) -> Solver
             )
         # An empty answer too needs a choice: without one it passes for a sample that
         # was never answered.
-        state.output = ModelOutput.from_content(name, answers[str(state.sample_id)])
+        name = replayed_model(paths, str(state.model), model_name)
+        answer = answers[str(state.sample_id)]
+        state.output = ModelOutput.from_content(name, answer)
         state.messages.append(state.output.message)
+        # No model was called, so that the transcript would not show the answer.
+        transcript().info(answer, source="answer")
+        state.output.message.metadata = {ANSWER_EVENT: transcript().events[-1].uuid}
         return state
 
     return solve

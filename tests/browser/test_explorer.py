@@ -1,5 +1,6 @@
 """The explorer in a browser: from disk, by keys and by links, with hostile texts."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ from playwright.sync_api import Page, expect
 
 from inspect_clbench.output.explorer import explore
 from tests.support.builders import row
+from tests.support.command import clbench
 from tests.support.logs import make_log
 
 pytestmark = pytest.mark.browser
@@ -26,9 +28,12 @@ def explorer(tmp_path_factory: pytest.TempPathFactory) -> Path:
         row("b", context="y"),
         row("c", context="z"),
     ]
-    answers = {"a": [f"first line\n{HOSTILE}", "first line\nother"]}
+    answers = {
+        "a": [f"first line\n{HOSTILE}", "first line\nother"],
+        "b": ["The hive has four, or five bees.", "The hive has five, or six."],
+    }
     make_log(folder / "logs", rows, PLAN_A, model="one", answers=answers)
-    make_log(folder / "logs", rows, PLAN_B, model=f"two{HOSTILE}")
+    make_log(folder / "logs", rows, PLAN_B, model=f"two{HOSTILE}", answers=answers)
     return explore(str(folder / "logs"), folder / "page.html")[0]
 
 
@@ -40,7 +45,7 @@ def at(explorer: Path, page: Page) -> Any:
 
     def go(place: str = "") -> Page:
         page.goto(explorer.as_uri() + place)
-        expect(page.locator("#count")).to_contain_text("tasks")
+        expect(page.locator("h2")).to_be_visible()
         return page
 
     yield go
@@ -53,26 +58,63 @@ def test_a_link_opens_a_task_and_a_cell_its_answer(at: Any) -> None:
     page = at("#task=a")
     expect(page.locator("h2")).to_have_text("a")
     # The second rubric is missed most often: 2 of 4 answers have it; the others 3 and 2.
-    met = page.locator(".matrix tbody td.number")
-    assert met.all_text_contents() == ["2/4", "2/4", "3/4"]
-    page.get_by_label("mockllm/one, run 1, rubric 1: met").click()
+    met = page.locator(".matrix tbody td.met")
+    assert met.all_text_contents() == ["1/4", "2/4", "2/4", "3/4"]
+    page.get_by_label("met: mockllm/one, run 1, rubric 1", exact=True).click()
     expect(page.locator("#answers pre").last).to_contain_text(f"first line\n{HOSTILE}")
     expect(page.locator("#answers")).to_contain_text("Checked line by line.")
+    expect(page.locator("#answers")).to_contain_text(
+        "answer: 100 tokens in, 20 out · judge: 50"
+    )
+    page.keyboard.press("Escape")
+    expect(page.locator("#answers")).to_be_hidden()
+
+
+def test_two_answers_stand_beside_each_other_with_what_differs(at: Any) -> None:
+    page = at("#task=a")
+    page.get_by_label("solved, 3 of 3 rubrics: mockllm/one, run 1").click()
     page.locator("#answers select").select_option(label="mockllm/one, run 2")
     expect(page.locator("#answers section")).to_have_count(2)
     assert page.locator("#answers mark").all_text_contents() == [HOSTILE, "other"]
+    expect(page.locator("#answers summary").first).to_have_text(
+        "Verdicts differ on 1 of 3 rubrics"
+    )
+    expect(page.locator("#answers .signs li")).to_have_text("✓ ✗ 3 Says three.")
+    page.goto(page.url.replace("#task=a", "#task=b"))
+    page.locator(".cell").first.click()
+    page.locator(".cell").nth(3).click(modifiers=["Shift"])
+    expect(page.locator("#answers section")).to_have_count(2)
+    # Lines that are alike differ in words.
+    marked = page.locator("#answers mark").all_text_contents()
+    assert [text.strip() for text in marked] == ["four,", "five bees.", "five,", "six."]
 
 
-def test_keys_lead_through_the_tasks(at: Any) -> None:
+def test_keys_lead_through_the_tasks_and_their_tables(at: Any) -> None:
     page = at()
     expect(page.locator("h2")).to_have_text("CL-bench")
     for key, task in [("j", "a"), ("j", "b"), ("ArrowDown", "c"), ("j", "c"), ("k", "b")]:
         page.keyboard.press(key)
         expect(page.locator("h2")).to_have_text(task)
+    for key in ("ArrowRight", "ArrowDown", "ArrowRight", "ArrowUp", "ArrowRight"):
+        page.keyboard.press(key)
+    focused = page.locator(":focus")
+    expect(focused).to_have_accessible_name(
+        re.compile("solved, 3 of 3 rubrics: mockllm/two.*run 1")
+    )
+    assert page.locator(".cell[tabindex='0']").count() == 1
+    page.keyboard.press("Enter")
+    expect(page.locator("#answers section")).to_have_count(1)
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("Shift+Enter")
+    expect(page.locator("#answers section")).to_have_count(2)
+    page.keyboard.press("Escape")
+    expect(page.locator("#answers")).to_be_hidden()
     page.keyboard.press("/")
     page.keyboard.type("FROG")
     expect(page.locator("#count")).to_have_text("1 of 3 tasks")
     page.keyboard.press("Escape")
+    page.keyboard.press("j")
+    expect(page.locator(".matrix mark")).to_have_text("frog")
     page.keyboard.press("o")
     expect(page.locator("h2")).to_have_text("CL-bench")
 
@@ -80,29 +122,73 @@ def test_keys_lead_through_the_tasks(at: Any) -> None:
 def test_filters_find_what_tells_models_apart(at: Any) -> None:
     page = at()
     shown = page.locator("#tasks code")
-    page.get_by_label("Every run of").select_option(index=2)
+    page.get_by_label("Solved by", exact=True).select_option(index=2)
     assert shown.all_text_contents() == ["b", "c"]
-    page.get_by_label("No run of").select_option(index=1)
+    page.get_by_label("and by", exact=True).select_option(index=1)
     assert shown.all_text_contents() == ["b"]
-    page.get_by_label("Every run of").select_option(index=0)
-    page.get_by_label("No run of").select_option(index=0)
+    page.get_by_label("and by: in which runs").select_option("some")
+    assert shown.all_text_contents() == ["c"]
+    page.get_by_label("Solved by", exact=True).select_option(index=0)
+    page.get_by_label("and by", exact=True).select_option(index=0)
     page.get_by_label("Show").select_option("near")
     assert shown.all_text_contents() == ["a", "b"]
+    expect(page.locator("option[value=near]")).to_have_text(
+        "near misses: one rubric missed (2)"
+    )
     page.get_by_label("Show").select_option("all")
     page.get_by_label("Sort").select_option("difference")
     assert shown.all_text_contents() == ["b", "a", "c"]
 
 
-def test_a_link_opens_the_tasks_on_which_two_models_differ(at: Any) -> None:
-    page = at("#show=flipped")
-    assert page.locator("#tasks code").all_text_contents() == ["a", "b"]
-
-
-def test_a_number_leads_to_its_tasks(at: Any) -> None:
+def test_every_number_of_the_overview_leads_to_its_tasks(at: Any) -> None:
     page = at()
-    page.get_by_role("table", name="Solving rates").get_by_role("button").first.click()
-    expect(page.locator("#count")).to_have_text("1 of 3 tasks")  # of the first model: c
-    expect(page.locator("h2")).to_have_text("c")
+    page.get_by_role("table", name="Solving rates", exact=True).get_by_role(
+        "button"
+    ).first.click()
+    expect(page.locator("#count")).to_have_text("2 of 3 tasks, number 1 is open")  # not b
+    for number, tasks in [("3 tasks", 3), ("3 rubrics", 2)]:
+        page.keyboard.press("o")
+        page.get_by_role("button", name=number, exact=True).first.click()
+        expect(page.locator("#tasks li")).to_have_count(tasks)
+    page.keyboard.press("o")
+    table = page.get_by_role("table", name="Solving rates by sub-category")
+    table.get_by_role("button").last.click()
+    expect(page.locator("#tasks li")).to_have_count(3)
+
+
+def test_a_comparison_opens_at_the_tasks_that_flipped(explorer: Path, page: Page) -> None:
+    compared = explorer.with_name("compared.html")
+    done = clbench("compare", str(explorer.parent / "logs"), "-o", str(compared))
+    assert done.exit_code == 0, done.stderr
+    page.goto(compared.as_uri())
+    expect(page.locator("#count")).to_have_text("2 of 3 tasks")
+    assert page.locator("#tasks code").all_text_contents() == ["a", "b"]
+    expect(page.locator("main caption").first).to_contain_text(
+        "These data cannot tell mockllm/one"
+    )
+    page.get_by_label("Show").select_option("lost")
+    assert page.locator("#tasks code").all_text_contents() == ["b"]
+    page.keyboard.press("Escape")
+    page.keyboard.press("j")
+    page.locator(".cell").first.click()
+    expect(page.locator("#answers pre").last).to_contain_text("bees")
+    assert page.evaluate("window.hacked") is None
+
+
+def test_a_screen_reader_finds_a_table_with_heads(at: Any, page: Page) -> None:
+    for width in (1280, 390):  # on a phone the table is laid out anew
+        page.set_viewport_size({"width": width, "height": 800})
+        at("#task=a")
+        table = page.get_by_role("table", name="Rubrics by model and run")
+        assert table.get_by_role("row").count() == 6
+        assert (
+            table.get_by_role("rowheader")
+            .all_text_contents()[-1]
+            .startswith("1 Names the frog")
+        )
+        heads = table.get_by_role("columnheader").all_text_contents()
+        assert heads[-4:] == ["1", "2", "1", "2"]
+        expect(table.get_by_role("cell").nth(7)).to_have_text("✗")
 
 
 def test_without_its_second_file_the_page_says_so(explorer: Path, page: Page) -> None:
@@ -116,7 +202,7 @@ def test_without_its_second_file_the_page_says_so(explorer: Path, page: Page) ->
     moved.rename(answers)
 
 
-@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize("width", [390, 1280, 1920])
 def test_nothing_is_wider_than_the_page(at: Any, page: Page, width: int) -> None:
     page.set_viewport_size({"width": width, "height": 800})
     at("#task=a")

@@ -56,7 +56,7 @@ def test_categories_and_sub_categories_are_tables_of_their_own(page: Page, viewe
 def test_the_sample_list_shows_rubrics_and_coloured_pills(page: Page, viewer: str) -> None:
     open_log(page, viewer)
     row = page.get_by_role("row").filter(has_text="demo-bar-fold-1").first
-    expect(row).to_contain_text("5/6 rubrics")
+    expect(row).to_contain_text("0.83, 5/6 met, not solved")
     pill = row.locator("[data-col-id^=score] span")
     expect(pill).to_have_text("I")
     red = re.compile(r"rgb\((1[5-9]|2\d)\d, \d{1,2}, \d{1,2}\)")
@@ -77,6 +77,27 @@ def test_the_checklist_stands_beside_the_answer_with_missed_rubrics_first(
     not_met, met = page.get_by_text("Not met (1)").last, page.get_by_text("Met (5)").last
     settled(page, lambda: place(not_met)["y"] < place(met)["y"], "what is missed comes first")
     picture(page, "checklist")
+
+
+def test_a_citation_jumps_to_the_answer(page: Page, viewer: str) -> None:
+    open_sample(page, viewer, "demo-bar-fold-1")
+    link = page.locator("a[data-ref-id]").last
+    expect(link).to_have_text(re.compile(r"M\d+"))
+    link.click()
+    expect(page).to_have_url(re.compile(r"transcript\?message="))
+    expect(page.get_by_text("R4 = {0}").first).to_be_in_viewport()
+
+
+def test_answers_are_sorted_by_the_share_of_rubrics_met(page: Page, viewer: str) -> None:
+    open_log(page, viewer)
+    page.get_by_text("Answer", exact=True).first.click()
+    shares = page.get_by_text(re.compile(r"^\d\.\d\d, \d+/\d+ met"))
+
+    def ascending() -> bool:
+        found = [float(text[:4]) for text in shares.all_inner_texts()]
+        return len(found) > 3 and found[0] < 1 and found == sorted(found)
+
+    settled(page, ascending, "the least first")
 
 
 def place(element: Locator) -> FloatRect:
@@ -113,6 +134,6 @@ def test_hostile_rubrics_are_shown_as_they_are(
     wanted = {f"{i} {' '.join(r.split())}" for i, r in enumerate(rubrics, start=1)}
 
     def shown() -> set[str]:
-        return {text.replace("\u2060", "") for text in entries.all_inner_texts()}
+        return {text.replace("\u2060", "").lstrip("✓✗? ") for text in entries.all_inner_texts()}
 
     settled(page, lambda: shown() == wanted, f"{shown()} instead of {wanted}")

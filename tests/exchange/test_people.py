@@ -53,7 +53,7 @@ def test_a_person_is_another_judge_of_some_answers(log: str, tmp_path: Path) -> 
     assert [score.name for score in written.results.scores] == ["rubric_judge", "error_types"]
     (solved, _) = (s for s in written.samples or [] if s.id == "t2")
     score = (solved.scores or {})["verdict_by_Jane Doe"]
-    assert (score.value, score.answer) == ("C", "3/3 rubrics")
+    assert (score.value, score.answer) == ("C", "1.00, 3/3 met, solved")
     assert score.history[0].provenance is not None
     assert score.history[0].provenance.author == "Jane Doe"
 

@@ -62,16 +62,13 @@ def test_the_page_knows_every_verdict(logs: Path, tmp_path: Path) -> None:
 
 def test_answers_stand_in_a_second_file(logs: Path, tmp_path: Path) -> None:
     page, answers = explore(str(logs), tmp_path / "page.html")
-    found = re.fullmatch(r'clbenchAnswers\("(\w+)",(.*)\);\n', answers.read_text(), re.DOTALL)
-    assert found
-    assert found[1] == payload(page)["answers"]["key"]
-    chunks = json.loads(found[2].replace(",\n]", "]"))
-    by_place = {(task, model): unpacked(packed) for task, model, packed in chunks}
+    assert payload(page)["answers"]["key"] in answers.read_text()
+    by_place = answers_in(answers)
     assert len(by_place) == 6
     first = by_place[0, 0]["2"]
     assert first["answer"] == "Answer to a.\nSTATUS=yyn"
     assert first["rationale"] == "Checked line by line."
-    assert first["tokens"] == [[100, 20], [50, 10]]
+    assert first["use"] == [[100, 20, None], [50, 10, None]]
     assert by_place[2, 1]["2"]["error"]
 
 
@@ -84,11 +81,55 @@ def test_a_page_without_answers_is_one_file(logs: Path, tmp_path: Path) -> None:
     assert data["tasks"][1]["rubrics"][0] == [1, "Says one."]
 
 
-def test_rubrics_can_be_left_out(logs: Path, tmp_path: Path) -> None:
-    explore(str(logs), tmp_path / "p.html", without=["rubrics"])
-    data = payload(tmp_path / "p.html")
+def answers_in(file: Path) -> dict[tuple[int, int], Any]:
+    """What the second file holds, by task and model."""
+    found = re.fullmatch(
+        r'clbenchAnswers\("(\w+)",(.*)\);\n', file.read_text("utf-8"), re.DOTALL
+    )
+    assert found
+    chunks = json.loads(found[2].replace(",\n]", "]"))
+    return {(task, model): unpacked(packed) for task, model, packed in chunks}
+
+
+def test_rubrics_can_be_left_out_with_what_may_quote_them(logs: Path, tmp_path: Path) -> None:
+    page, answers = explore(str(logs), tmp_path / "p.html", without=["rubrics"])
+    data = payload(page)
     assert data["tasks"][0]["rubrics"] == [[1, ""], [2, ""], [3, ""]]
     assert "Says one" not in json.dumps(data)
+    written = answers_in(answers)
+    assert written[0, 0]["2"]["answer"] == "Answer to a.\nSTATUS=yyn"
+    assert "rationale" not in written[0, 0]["2"]
+    assert written[2, 0]["2"]["error"] == ""  # of the judge: its reply may be in it
+    assert written[2, 1]["2"]["error"]  # of the sample
+
+
+def test_a_comparison_is_an_explorer_of_the_tasks_that_flipped(
+    logs: Path, tmp_path: Path
+) -> None:
+    page = tmp_path / "compared.html"
+    done = clbench("compare", str(logs), "-o", str(page))
+    assert done.exit_code == 0, done.stderr
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "compared-answers.js",
+        "compared.html",
+    ]
+    data = payload(page)
+    overall = data["tables"][0]
+    assert "mockllm/one" in overall["title"]
+    assert dict(zip(overall["columns"], overall["rows"][0], strict=True))["Won"] == "1"
+    # In their common runs the first model solved b once more, and a once less.
+    assert data["flipped"] == [[1], [0]]
+    assert str(logs) not in json.dumps(data)
+
+
+def test_three_models_are_compared_on_the_same_page(logs: Path, tmp_path: Path) -> None:
+    make_log(tmp_path / "third", tasks("a", "b", "c"), PLAN_B, model="three")
+    page = tmp_path / "compared.html"
+    done = clbench("compare", str(logs), str(tmp_path / "third"), "-o", str(page))
+    assert done.exit_code == 0, done.stderr
+    data = payload(page)
+    assert "flipped" not in data
+    assert [table["title"] for table in data["tables"]][1] == "The difference of each pair"
 
 
 def test_only_a_page_is_written(logs: Path, tmp_path: Path) -> None:

@@ -49,7 +49,13 @@ from inspect_clbench.judge.asking import Judgement
 from inspect_clbench.judge.prompt import graded_text, load_judge_prompt, numbered_rubrics
 from inspect_clbench.judge.verdict import parse_verdict
 from inspect_clbench.scoring.graders import with_usage
-from inspect_clbench.scoring.scores import Case, JudgeFailure, empty_answer_score, judged_score
+from inspect_clbench.scoring.scores import (
+    Case,
+    JudgeFailure,
+    answer_reference,
+    empty_answer_score,
+    judged_score,
+)
 from tests.support.scripted import (
     ERROR,
     GARBLED,
@@ -277,7 +283,7 @@ class _Run:
             rubrics=numbered_rubrics(sample.metadata["rubrics"]),
             judge_prompt=prompt.name,
             judge_prompt_sha256=prompt.sha256,
-            message_id=sample.output.message.id,
+            answer=answer_reference(sample.messages, sample.output),
             stop_reason=sample.output.stop_reason,
             judge_effort=", ".join("" for _ in judgements) if answered else "",
         )

@@ -120,6 +120,13 @@ def file_stem(source: str) -> str:
     return name
 
 
+def replayed_model(paths: Sequence[str], model: str, model_name: str | None = None) -> str:
+    """Whose answers files hold: who is named, or `--model none/NAME`, or the files' names."""
+    provider, _, name = model.partition("/")
+    named = name if provider == "none" and name != "none" else ""
+    return str(model_name or named or model_name_of(paths))
+
+
 def model_name_of(sources: Sequence[str]) -> str:
     """The model's name, as far as the names of its runs' files tell it.
 

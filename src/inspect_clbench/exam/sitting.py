@@ -24,8 +24,8 @@ from inspect_clbench.judge.reply import Failure
 from inspect_clbench.judge.verdict import Verdict, parse_verdict
 from inspect_clbench.metrics.exam import UNUSABLE, exam_metrics
 from inspect_clbench.scoring.explanation import explain_case
-from inspect_clbench.scoring.graders import answer_message_id, never_answered
-from inspect_clbench.scoring.scores import Case, judged_score
+from inspect_clbench.scoring.graders import never_answered
+from inspect_clbench.scoring.scores import Case, answer_reference, judged_score
 
 
 @solver
@@ -72,7 +72,7 @@ def exam_verdict() -> Scorer:
             rubrics=rubrics,
             judge_prompt=told["judge_prompt"],
             judge_prompt_sha256=told["judge_prompt_sha256"],
-            message_id=answer_message_id(state),
+            answer=answer_reference(state.messages, state.output),
             stop_reason="",
         )
         judged = judged_score(case, [judgement])

@@ -27,7 +27,7 @@ from inspect_clbench.metrics.agreement import judge_agreement
 from inspect_clbench.metrics.solving import clbench_metrics
 from inspect_clbench.progress import inspect_display, progress
 from inspect_clbench.scoring.explanation import viewer_config
-from inspect_clbench.scoring.scores import Case
+from inspect_clbench.scoring.scores import Case, answer_reference
 from inspect_clbench.solvers import replay
 from inspect_clbench.tasks import VERSION
 from inspect_clbench.text import counted, public_url, shortened, some
@@ -144,7 +144,7 @@ def graded_file(files: list[str], judge: str | None = None) -> Scorer:
             rubrics=numbered_rubrics(state.metadata["rubrics"]),
             judge_prompt=NOT_RECORDED,
             judge_prompt_sha256="",
-            message_id=state.output.message.id,
+            answer=answer_reference(state.messages, state.output),
             stop_reason=NOT_RECORDED,
         )
         return score_of(grade, state.output.completion, case, judge or NOT_RECORDED)

@@ -16,7 +16,7 @@ from inspect_clbench.judge.prompt import numbered_rubrics
 from inspect_clbench.judge.verdict import Verdict
 from inspect_clbench.logs.answers import BY_HAND, ERROR_TYPES_BY, VERDICT_BY
 from inspect_clbench.logs.rewriting import rewrite_log
-from inspect_clbench.scoring.scores import Case, judged_score
+from inspect_clbench.scoring.scores import Case, answer_reference, judged_score
 
 
 @dataclass(frozen=True)
@@ -121,7 +121,7 @@ def _verdict_score(row: SheetRow, sample: EvalSample, person: str) -> Score:
         rubrics=rubrics,
         judge_prompt=BY_HAND,
         judge_prompt_sha256="",
-        message_id=sample.output.message.id if sample.output.choices else None,
+        answer=answer_reference(sample.messages, sample.output),
         stop_reason=sample.output.stop_reason,
     )
     return judged_score(case, [Judgement(person, verdict, 1)])

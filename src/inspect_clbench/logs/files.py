@@ -20,7 +20,7 @@ from inspect_clbench.benchmarks import (
     bound_graders,
 )
 from inspect_clbench.data.selection import ContextDraw
-from inspect_clbench.data.sources import DEMO, model_name_of
+from inspect_clbench.data.sources import DEMO, replayed_model
 from inspect_clbench.errors import ClbenchError
 from inspect_clbench.logs.summaries import Summary, read_log_summaries
 from inspect_clbench.progress import progress
@@ -57,9 +57,8 @@ class Log:
         if spec.solver == REPLAY:
             arguments = spec.solver_args or {}
             files = arguments.get("files") or [spec.model]
-            named = arguments.get("model_name") or model_name_of(
-                [files] if isinstance(files, str) else [str(file) for file in files]
-            )
+            paths = [files] if isinstance(files, str) else [str(file) for file in files]
+            named = replayed_model(paths, spec.model, arguments.get("model_name"))
         return str(named or spec.model)
 
     @cached_property

@@ -4,14 +4,15 @@ const DATA = await unpack(document.getElementById("data").textContent);
 const TASKS = DATA.tasks;
 const MODELS = DATA.models;
 const OUTCOMES = { s: "solved", f: "not solved", u: "not scored", j: "no verdict", e: "no answer" };
-const app = document.getElementById("app");
-const main = h("main", { tabIndex: -1 });
-const list = h("ol", { id: "tasks" });
+const SIGNS = { y: ["✓", "", "met"], n: ["✗", " no", "not met"] };
+const NO_SIGN = ["·", " none", "not known"];
 const count = h("p", { id: "count", role: "status" });
+const list = h("ol", { id: "tasks" });
+const main = h("main", { tabIndex: -1 });
 const controls = {};
 let shown = [];
 let current = null;
-let pair = [];
+let opened = { place: null, columns: [] };
 
 async function unpack(base64) {
   const bytes = Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
@@ -29,24 +30,32 @@ function h(tag, properties = {}, ...children) {
   return element;
 }
 
+const number = (value) => value.toLocaleString("en");
+const percent = (share) => (share === null || share === undefined ? "–" : (100 * share).toFixed(1));
+const facts = (...texts) => h("p", { className: "facts" }, texts.filter(Boolean).join(" · "));
+const link = (text, onclick, more = {}) => h("button", { className: "link", type: "button", onclick, ...more }, ...[text].flat());
+
 // --- What is known of each task -------------------------------------------------------------
 
 for (const [index, task] of TASKS.entries()) {
   task.index = index;
   task.answers = task.cells.map((runs) => runs.map((cell) => {
     const [outcome, status, flags] = cell ? cell.split("|") : ["", "", ""];
-    return { outcome, status, flags: flags ? flags.split(",") : [] };
+    return { outcome, status, flags: flags ? flags.split(",") : [], met: status.split("y").length - 1 };
   }));
   const all = task.answers.flat().filter((answer) => answer.outcome);
+  const rate = (answers) => {
+    const scored = answers.filter((a) => "sfj".includes(a.outcome || "-"));
+    return scored.length ? scored.filter((a) => a.outcome === "s").length / scored.length : null;
+  };
   task.solved = task.answers.map((runs) => runs.filter((a) => a.outcome === "s").length);
   task.runs = task.answers.map((runs) => runs.filter((a) => a.outcome).length);
-  const shares = task.solved.map((n, i) => (task.runs[i] ? n / task.runs[i] : null));
-  const known = shares.filter((share) => share !== null);
+  const known = task.answers.map(rate).filter((share) => share !== null);
   task.difference = known.length ? Math.max(...known) - Math.min(...known) : 0;
-  task.share = all.length ? all.filter((a) => a.outcome === "s").length / all.length : 0;
+  task.share = rate(all) ?? 0;
   task.flags = new Set(all.flatMap((a) => a.flags));
   task.outcomes = new Set(all.map((a) => a.outcome));
-  task.near = all.some((a) => a.outcome === "f" && [...a.status].filter((s) => s !== "y").length === 1);
+  task.near = all.some((a) => a.outcome === "f" && a.status && a.met === a.status.length - 1);
   task.text = [task.id, ...task.rubrics.map(([, text]) => text)].join("\n").toLowerCase();
   task.met = task.rubrics.map((_, place) => {
     const letters = all.filter((a) => a.status).map((a) => a.status[place]);
@@ -54,78 +63,112 @@ for (const [index, task] of TASKS.entries()) {
   });
 }
 const byId = new Map(TASKS.map((task) => [task.id, task]));
+const allUuids = TASKS.every((task) => /^[0-9a-f]{8}-[0-9a-f-]{27}$/.test(task.id));
+const shortId = (task) => (allUuids ? task.id.slice(0, 8) : task.id);
 
 // --- Filters --------------------------------------------------------------------------------
 
-const SHOW = {
-  all: ["all tasks", () => true],
-  differ: ["runs or models differ", (t) => t.solved.some((n) => n) && t.share < 1],
-  flipped: ["the first two models differ", (t) => t.solved[0] / t.runs[0] !== t.solved[1] / t.runs[1]],
+const SHOW = { all: ["all tasks", () => true] };
+if (DATA.flipped) {
+  const [won, lost] = DATA.flipped.map((places) => new Set(places));
+  SHOW.flipped = ["flipped: one model did better", (t) => won.has(t.index) || lost.has(t.index)];
+  SHOW.won = [`${MODELS[0].name} did better`, (t) => won.has(t.index)];
+  SHOW.lost = [`${MODELS[1].name} did better`, (t) => lost.has(t.index)];
+}
+Object.assign(SHOW, {
+  differ: ["models differ", (t) => t.difference > 0],
+  unsteady: ["runs of a model differ", (t) => t.solved.some((n, i) => n > 0 && n < t.runs[i])],
   near: ["near misses: one rubric missed", (t) => t.near],
-  nobody: ["solved by nobody", (t) => t.share === 0],
+  nobody: ["solved by nobody", (t) => t.solved.every((n) => n === 0)],
   judge: ["judge failures: no verdict", (t) => t.outcomes.has("j") || t.outcomes.has("u")],
   missing: ["no answer: sample errors", (t) => t.outcomes.has("e")],
   inconsistent: ["verdicts that contradict their list", (t) => t.flags.has("!")],
-};
-if (MODELS.length < 2) delete SHOW.flipped;
+});
 for (const [key, title] of Object.entries(DATA.types)) {
-  if (TASKS.some((task) => task.flags.has(key))) {
-    SHOW[key] = [`error type: ${title}`, (t) => t.flags.has(key)];
-  }
+  if (TASKS.some((task) => task.flags.has(key))) SHOW[key] = [`error type: ${title}`, (t) => t.flags.has(key)];
 }
+const RUNS = {
+  every: ["in all runs", (solved, of) => of > 0 && solved === of],
+  some: ["in some run", (solved) => solved > 0],
+  none: ["in no run", (solved, of) => of > 0 && solved === 0],
+};
 const SORT = {
   file: ["order of the log", () => 0],
   difference: ["largest difference first", (a, b) => b.difference - a.difference],
   hardest: ["hardest first", (a, b) => a.share - b.share],
   longest: ["longest prompt first", (a, b) => b.chars - a.chars],
 };
-
-function select(name, title, options) {
-  controls[name] = h("select", { onchange: apply }, ...options);
-  return h("label", {}, title, controls[name]);
-}
-
 const option = (value, text) => h("option", { value }, text);
 const options = (choices) => Object.entries(choices).map(([key, [text]]) => option(key, text));
 
+function select(name, ...choices) {
+  controls[name] = h("select", { onchange: apply }, ...choices);
+  controls[name].usual = choices[0].value;
+  return controls[name];
+}
+
 function categories() {
   const groups = new Map();
-  for (const { category, sub } of TASKS) {
-    if (!groups.has(category)) groups.set(category, new Set());
-    groups.get(category).add(sub);
-  }
+  for (const { category, sub } of TASKS) groups.set(category, (groups.get(category) ?? new Set()).add(sub));
   return [...groups].flatMap(([category, subs]) => [
     option(`c ${category}`, category),
-    ...[...subs].filter(Boolean).sort().map((sub) => option(`s ${category}\n${sub}`, `– ${sub}`)),
+    ...[...subs].filter(Boolean).sort().map((sub) => option(`s ${sub}`, `– ${sub}`)),
   ]);
 }
 
+function solvedBy(title, name, kind) {
+  const models = MODELS.map((model, i) => option(String(i), model.name));
+  const who = Object.assign(select(name, option("", "any"), ...models), { ariaLabel: title });
+  const how = Object.assign(select(kind, ...options(RUNS)), { ariaLabel: `${title}: in which runs` });
+  return h("label", {}, title, h("span", { className: "two" }, who, how));
+}
+
+function sidebar() {
+  controls.search = h("input", { type: "search", oninput: apply, placeholder: "/" });
+  controls.search.usual = "";
+  const side = h("div", { id: "side" },
+    h("label", {}, "Category", select("category", option("", "all"), ...categories())),
+    h("label", {}, "Show", select("show", ...Object.entries(SHOW).map(([key, [text, holds]]) => option(key, key === "all" ? text : `${text} (${number(TASKS.filter(holds).length)})`)))),
+    solvedBy("Solved by", "first", "firstRuns"), solvedBy("and by", "second", "secondRuns"),
+    h("label", {}, DATA.without.includes("rubrics") ? "Search ids" : "Search rubrics", controls.search),
+    h("label", {}, "Sort", select("sort", ...options(SORT))),
+    count, h("p", { className: "heads", ariaHidden: "true" }, h("span", {}, "task"), h("b", {}, "runs solved by each model")), list);
+  controls.secondRuns.usual = controls.secondRuns.value = "none";
+  return h("nav", { ariaLabel: "Tasks" },
+    h("h1", {}, h("a", { href: "#" }, DATA.title),
+      h("button", { id: "fold", type: "button", onclick: () => fold(!app.classList.contains("folded")) }, "Tasks and filters")), side);
+}
+
+function fold(folded) {
+  app.classList.toggle("folded", folded);
+  document.getElementById("fold").ariaExpanded = String(!folded);
+}
+
 function inCategory(task, wanted) {
-  if (wanted.startsWith("c ")) return task.category === wanted.slice(2);
-  return !wanted || `s ${task.category}\n${task.sub}` === wanted;
+  return !wanted || (wanted.startsWith("c ") ? task.category : task.sub) === wanted.slice(2);
+}
+
+function inRuns(task, model, kind) {
+  return !model || RUNS[kind][1](task.solved[model], task.runs[model]);
 }
 
 function apply() {
   const [, accepts] = SHOW[controls.show.value];
   const [, compare] = SORT[controls.sort.value];
-  const words = controls.search.value.toLowerCase().trim();
-  const { always, never } = controls;
-  shown = TASKS.filter((task) =>
-    inCategory(task, controls.category.value) && accepts(task) && task.text.includes(words)
-    && (!always?.value || task.runs[always.value] && task.solved[always.value] === task.runs[always.value])
-    && (!never?.value || task.runs[never.value] && task.solved[never.value] === 0));
+  const words = sought();
+  shown = TASKS.filter((task) => inCategory(task, controls.category.value) && accepts(task) && task.text.includes(words)
+    && inRuns(task, controls.first.value, controls.firstRuns.value)
+    && inRuns(task, controls.second.value, controls.secondRuns.value));
   shown.sort((a, b) => compare(a, b) || a.index - b.index);
   list.replaceChildren();
   more();
   mark(current);
-  count.textContent = `${shown.length.toLocaleString("en")} of ${TASKS.length.toLocaleString("en")} tasks`;
 }
 
+const sought = () => controls.search.value.toLowerCase().trim();
+
 function narrow(changes) {
-  for (const [name, control] of Object.entries(controls)) {
-    const value = changes[name] ?? (name === "show" ? "all" : name === "sort" ? "file" : "");
-    control.value = value;
-  }
+  for (const [name, control] of Object.entries(controls)) control.value = changes[name] ?? control.usual;
   apply();
   if (shown.length) open(shown[0]);
 }
@@ -144,59 +187,71 @@ function more() {
 
 function row(task) {
   const solved = task.solved.map((n, i) => (task.runs[i] ? `${n}` : "–")).join(" ");
-  const label = MODELS.map((model, i) => `${model.name} ${task.solved[i]} of ${task.runs[i]}`);
-  task.row ??= h("li", {}, h("a", { href: `#task=${encodeURIComponent(task.id)}`,
-    title: `${task.id}\nsolved: ${label.join(", ")}` },
-    h("code", {}, task.id), h("span", {}, task.sub || task.category), h("b", {}, solved)));
+  const told = MODELS.map((model, i) => `${model.name} ${task.solved[i]} of ${task.runs[i]}`).join(", ");
+  task.row ??= h("li", {}, h("a", { href: address(task), title: `${task.id}\nsolved: ${told}`, ariaLabel: `${task.id}, ${task.sub || task.category}, solved: ${told}` },
+    h("code", {}, shortId(task)), h("span", {}, task.sub || task.category), h("b", {}, solved)));
   return task.row;
 }
 
-function sidebar() {
-  controls.search = h("input", { type: "search", oninput: apply, placeholder: "/" });
-  const models = MODELS.map((model, i) => option(String(i), model.name));
-  const again = MODELS.map((model, i) => option(String(i), model.name));
-  return h("nav", { ariaLabel: "Tasks" },
-    h("h1", {}, h("a", { href: "#" }, DATA.title)),
-    select("category", "Category", [option("", "all"), ...categories()]),
-    select("show", "Show", options(SHOW)),
-    select("always", "Every run of", [option("", "any model"), ...models]),
-    select("never", "No run of", [option("", "any model"), ...again]),
-    h("label", {}, "Search rubrics", controls.search),
-    select("sort", "Sort", options(SORT)),
-    count, list);
+function mark(task) {
+  list.querySelector("[aria-current]")?.removeAttribute("aria-current");
+  const place = task ? shown.indexOf(task) : -1;
+  count.textContent = `${number(shown.length)} of ${number(TASKS.length)} tasks${place < 0 ? "" : `, number ${number(place + 1)} is open`}`;
+  if (place < 0) return;
+  while (list.childElementCount <= place) more();
+  task.row.firstChild.setAttribute("aria-current", "true");
+  task.row.scrollIntoView({ block: "nearest" });
 }
 
 // --- The overview ---------------------------------------------------------------------------
 
-const percent = (share) => (share === null || share === undefined ? "–" : (100 * share).toFixed(1));
+function overview() {
+  current = null;
+  mark(null);
+  fold(true);
+  document.title = `${DATA.title}: explorer`;
+  const rubrics = TASKS.flatMap((task) => task.met.map(({ met, of }, place) => ({ task, place, share: of ? met / of : null })));
+  const { title, warnings, tables, groups, subs } = DATA;
+  main.replaceChildren(h("div", { className: "view" },
+    h("h2", {}, title),
+    h("p", { className: "facts" }, link(`${number(TASKS.length)} tasks`, () => narrow({})), ` · ${DATA.facts}`),
+    warnings.length ? h("ul", { className: "warnings" }, ...warnings.map((text) => h("li", {}, text))) : "",
+    ...tables.map(plainTable),
+    h("h3", {}, "Solving rates"),
+    facts("In %: mean ± std over runs, below it the 95 % interval. A number leads to the tasks that the model solved in some run."),
+    rates(groups, "Solving rates", "Model"),
+    ...subs.length ? [h("h3", {}, "By sub-category"), rates(subs, "Solving rates by sub-category", "Sub-category", true)] : [],
+    h("h3", {}, "How hard the rubrics are"), difficulty(rubrics),
+    h("h3", {}, "The hardest rubrics"), hardest(rubrics),
+    facts("Keys: j and k or ↓ and ↑ for the next and the previous task, → into its table and arrows within it, Enter for the answer, Shift and Enter for a second one beside it, / to search, o for this overview, Escape to close.")));
+}
+
+function plainTable({ title, columns, rows, left, notes }) {
+  const cell = (tag, text, i, more = {}) => h(tag, { className: i < left ? "" : "number", ...more }, text);
+  return h("section", {}, h("div", { className: "wide" }, h("table", {}, h("caption", {}, title),
+    h("thead", {}, h("tr", {}, ...columns.map((text, i) => cell("th", text, i, { scope: "col" })))),
+    h("tbody", {}, ...rows.map((texts) => h("tr", {}, ...texts.map((text, i) => (i ? cell("td", text, i) : cell("th", text, i, { scope: "row" })))))))),
+  h("ul", { className: "notes" }, ...notes.map((text) => h("li", {}, text))));
+}
 
 function rateTexts(rate) {
   if (!rate || rate.mean === null) return ["–"];
   const std = rate.std === null ? "" : ` ± ${percent(rate.std)}`;
-  const interval = rate.low === null ? "" : h("small", {}, `[${percent(rate.low)}, ${percent(rate.high)}]`);
-  return [percent(rate.mean) + std, interval];
+  return [percent(rate.mean) + std, rate.low === null ? "" : h("small", {}, `[${percent(rate.low)}, ${percent(rate.high)}]`)];
 }
 
-function overview() {
-  current = null;
-  mark(null);
-  const isCategory = new Set(TASKS.map((task) => task.category));
-  const lead = (group, model, texts) => h("button", { className: "link", type: "button",
-    onclick: () => narrow({ category: isCategory.has(group) ? `c ${group}` : "", always: String(model) }) }, ...texts);
-  const rates = h("table", { ariaLabel: "Solving rates" },
-    h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Model"),
-      ...DATA.groups.map((group) => h("th", { scope: "col", className: "number" }, group.name)))),
-    h("tbody", {}, ...MODELS.map((model, i) => h("tr", {}, h("th", { scope: "row" }, model.name),
-      ...DATA.groups.map((group) => h("td", { className: "number" }, lead(group.name, i, rateTexts(group.rates[i]))))))));
-  const rubrics = TASKS.flatMap((task) => task.met.map(({ met, of }, place) => ({ task, place, share: of ? met / of : null })));
-  main.replaceChildren(
-    h("h2", {}, DATA.title), h("p", { className: "facts" }, DATA.facts),
-    DATA.warnings.length ? h("ul", { className: "warnings" }, ...DATA.warnings.map((text) => h("li", {}, text))) : "",
-    h("p", { className: "facts" }, "Solving rate in %: mean ± std over runs, below it the 95 % interval. A number leads to the tasks that the model solved in every run."),
-    h("div", { className: "wide" }, rates),
-    h("h3", {}, "How hard the rubrics are"), difficulty(rubrics),
-    h("h3", {}, "The hardest rubrics"), hardest(rubrics),
-    h("p", { className: "facts" }, "Keys: j and k or the arrows for the next and the previous task, / to search, o for this overview, Escape closes an answer."));
+function rates(groups, title, corner, turned = false) {
+  const lead = ({ name, key, rates }, model) => h("td", { className: "number" },
+    rates[model] ? link(rateTexts(rates[model]), () => narrow({ category: key && key + name, first: String(model), firstRuns: "some" })) : "–");
+  const head = (texts) => h("thead", {}, h("tr", {}, ...texts.map((text, i) => h("th", { scope: "col", className: i ? "number" : "" }, text))));
+  const line = (name, cells) => h("tr", {}, h("th", { scope: "row" }, name), ...cells);
+  const names = MODELS.map((model) => model.name);
+  return h("div", { className: "wide" }, h("table", { ariaLabel: title },
+    head(turned ? [corner, ...names, "Tasks"] : [corner, ...groups.map((group) => group.name)]),
+    h("tbody", {}, ...turned
+      ? groups.map((group) => line(group.name, [...MODELS.map((_, i) => lead(group, i)),
+        h("td", { className: "number" }, link(number(TASKS.filter((task) => inCategory(task, group.key + group.name)).length), () => narrow({ category: group.key + group.name })))]))
+      : names.map((name, i) => line(name, groups.map((group) => lead(group, i)))))));
 }
 
 function difficulty(rubrics) {
@@ -208,8 +263,7 @@ function difficulty(rubrics) {
     const fill = h("i");
     fill.style.width = `${(100 * found.length) / Math.max(rubrics.length, 1)}%`;
     return h("tr", {}, h("th", { scope: "row" }, name), h("td", {}, h("span", { className: "bar" }, fill)),
-      h("td", { className: "number" }, h("button", { className: "link", type: "button", disabled: !found.length,
-        onclick: () => only(new Set(found.map(({ task }) => task)), name) }, `${found.length.toLocaleString("en")} rubrics`)));
+      h("td", { className: "number" }, link(`${number(found.length)} rubrics`, () => only(new Set(found.map(({ task }) => task)), name), { disabled: !found.length })));
   });
   return h("table", {}, h("caption", {}, "Rubrics by the share of answers that meet them. A number leads to their tasks."), h("tbody", {}, ...rows));
 }
@@ -217,91 +271,106 @@ function difficulty(rubrics) {
 function hardest(rubrics) {
   const found = rubrics.filter(({ share }) => share !== null && share < 1)
     .sort((a, b) => a.share - b.share || b.task.share - a.task.share).slice(0, 50);
-  return h("div", { className: "wide" }, h("table", {},
+  return h("div", { className: "wide" }, h("table", { ariaLabel: "The hardest rubrics" },
     h("thead", {}, h("tr", {}, ...["Met %", "Rubric", "Task", "Category"].map((text) => h("th", { scope: "col" }, text)))),
-    h("tbody", {}, ...found.map(({ task, place, share }) => h("tr", {}, h("td", { className: "number" }, percent(share)),
+    h("tbody", {}, ...found.map(({ task, place, share }) => h("tr", {}, h("td", { className: "number" }, h("a", { href: address(task) }, percent(share))),
       h("td", {}, `${task.rubrics[place][0]} ${task.rubrics[place][1]}`),
-      h("td", {}, h("a", { href: `#task=${encodeURIComponent(task.id)}` }, task.id.slice(0, 8))),
-      h("td", {}, task.category))))));
+      h("td", {}, h("a", { href: address(task) }, shortId(task))), h("td", {}, task.category))))));
 }
 
 function only(tasks, name) {
   SHOW.only = [`rubrics ${name}`, (task) => tasks.has(task)];
   controls.show.querySelector("option[value=only]")?.remove();
-  controls.show.append(option("only", SHOW.only[0]));
+  controls.show.append(option("only", `${SHOW.only[0]} (${number(tasks.size)})`));
   narrow({ show: "only" });
 }
 
 // --- One task -------------------------------------------------------------------------------
 
+const address = (task) => `#task=${encodeURIComponent(task.id)}`;
+
 function open(task) {
-  const address = `#task=${encodeURIComponent(task.id)}`;
-  if (location.hash === address) render(task);
-  else location.hash = address;
+  if (location.hash === address(task)) render(task);
+  else location.hash = address(task);
 }
 
-function mark(task) {
-  list.querySelector("[aria-current]")?.removeAttribute("aria-current");
-  const place = task ? shown.indexOf(task) : -1;
-  if (place < 0) return;
-  while (list.childElementCount <= place) more();
-  task.row.firstChild.setAttribute("aria-current", "true");
-  task.row.scrollIntoView({ block: "nearest" });
-}
-
-function columns(task) {
-  return task.answers.flatMap((runs, model) => runs.map((answer, place) => (
-    { model, place, run: MODELS[model].runs[place], answer, first: place === 0 })));
-}
-
+const columnsOf = (task) => task.answers.flatMap((runs, model) => runs.map((answer, place) => (
+  { key: `${model} ${place}`, model, run: MODELS[model].runs[place], answer, first: place === 0 })));
 const named = (column) => `${MODELS[column.model].name}, run ${column.run}`;
 
 function render(task) {
   current = task;
-  pair = [];
+  opened = { place: null, columns: [] };
   mark(task);
+  fold(true);
   const places = task.rubrics.map((_, place) => place);
   const share = (place) => (task.met[place].of ? task.met[place].met / task.met[place].of : 2);
   places.sort((a, b) => share(a) - share(b) || a - b);
-  const table = h("table", { className: "matrix", ariaLabel: "Rubrics by model and run" },
-    h("thead", {},
-      h("tr", {}, h("th", { rowSpan: 2, scope: "col" }, "Rubric"),
-        ...MODELS.map((model) => h("th", { colSpan: model.runs.length, scope: "colgroup", className: "first" }, model.name)),
-        h("th", { rowSpan: 2, scope: "col" }, "Met")),
-      h("tr", {}, ...columns(task).map((c) => h("th", { scope: "col", className: c.first ? "first" : "" }, String(c.run))))),
-    h("tbody", {}, ...places.map((place) => rubricRow(task, place))),
-    h("tfoot", {},
-      footRow(task, "Rubrics met", ({ answer }) => (answer.status ? `${[...answer.status].filter((s) => s === "y").length}/${answer.status.length}` : "–")),
-      footRow(task, "Verdict", ({ answer }) => OUTCOMES[answer.outcome] ?? "–")));
-  const labels = columns(task).filter(({ answer }) => answer.flags.length).map((c) => `${named(c)}: ${c.answer.flags.map((flag) => DATA.types[flag] ?? "contradicts its list").join(", ")}`);
-  main.replaceChildren(h("h2", {}, task.id),
-    h("p", { className: "facts" }, [task.category, task.sub, `${task.rubrics.length} rubrics`, `${task.chars.toLocaleString("en")} characters of prompt`].filter(Boolean).join(" · ")),
-    labels.length ? h("p", { className: "facts" }, labels.join("; ")) : "",
-    h("p", { className: "facts" }, "Hardest first: ✓ met, ✗ not met, · not known. A cell opens the answer and the judge's rationale; Shift and a click put a second answer beside it."),
-    h("div", { className: "wide" }, table), h("div", { id: "answers" }));
-  main.scrollTop = 0;
+  const columns = columnsOf(task);
+  const scored = columns.filter((c) => "sfj".includes(c.answer.outcome || "-")).length;
+  const table = h("table", { className: "matrix", role: "table", ariaLabel: "Rubrics by model and run" },
+    h("thead", { role: "rowgroup" },
+      h("tr", { role: "row" }, h("th", { rowSpan: 2, scope: "col", role: "columnheader" }, "Rubric"), ...MODELS.map(modelHead),
+        h("th", { rowSpan: 2, scope: "col", role: "columnheader", className: "met" }, "Met")),
+      h("tr", { role: "row" }, ...columns.map((c) => h("th", { scope: "col", role: "columnheader", className: c.first ? "first" : "", ariaLabel: `run ${c.run}` }, String(c.run))))),
+    h("tbody", { role: "rowgroup" },
+      line(columns, h("strong", {}, "All rubrics"), (c) => wholeCell(task, c), `${columns.filter((c) => c.answer.outcome === "s").length}/${scored}`),
+      ...places.map((place) => rubricLine(task, columns, place))));
+  table.style.setProperty("--columns", columns.length);
+  table.querySelector("button").tabIndex = 0;
+  const flagged = columns.filter(({ answer }) => answer.flags.length).map((c) => `${named(c)}: ${c.answer.flags.map((flag) => DATA.types[flag] ?? "contradicts its list").join(", ")}`);
+  main.replaceChildren(h("div", { className: "view" },
+    h("header", {},
+      h("p", { className: "steps" }, link("‹ previous", () => step(-1), { title: "k" }), link("next ›", () => step(1), { title: "j" })),
+      h("h2", {}, task.id),
+      facts(task.category, task.sub, `${task.rubrics.length} rubrics`, `${number(task.chars)} characters of prompt`),
+      flagged.length ? facts(flagged.join("; ")) : "",
+      facts(`Hardest first: ✓ met, ✗ not met, · not known. ${DATA.answers ? "A cell opens the answer; with Shift, beside the one that is open." : "This page was made without answers."}`)),
+    table), h("section", { id: "answers", ariaLabel: "Answers", hidden: true }));
   document.title = `${task.id} · ${DATA.title}`;
 }
 
-function rubricRow(task, place) {
-  const [number, text] = task.rubrics[place];
+function modelHead(model) {
+  const head = h("th", { colSpan: model.runs.length, scope: "colgroup", role: "columnheader", className: "first" },
+    ...model.name.split(/(?<=[/_-])/).flatMap((part) => [part, h("wbr")]));
+  head.style.gridColumn = `span ${model.runs.length}`;
+  return head;
+}
+
+function line(columns, head, cell, met) {
+  return h("tr", { role: "row" }, h("th", { scope: "row", role: "rowheader" }, ...[head].flat()),
+    ...columns.map((c) => h("td", { role: "cell", className: c.first ? "first" : "" }, cell(c))),
+    h("td", { role: "cell", className: "met" }, met));
+}
+
+function rubricLine(task, columns, place) {
+  const [label, text] = task.rubrics[place];
   const { met, of } = task.met[place];
-  return h("tr", {}, h("th", { scope: "row" }, h("strong", {}, String(number)), ` ${text}`),
-    ...columns(task).map((column) => h("td", { className: column.first ? "first" : "" }, cell(task, column, place, number))),
-    h("td", { className: "number" }, of ? `${met}/${of}` : "–"));
+  return line(columns, [h("strong", {}, String(label)), " ", ...found(text)], (column) => {
+    const [sign, kind, words] = SIGNS[column.answer.status[place]] ?? NO_SIGN;
+    return cell(task, column, place, sign, kind, `${words}: ${named(column)}, rubric ${label}`);
+  }, of ? `${met}/${of}` : "–");
 }
 
-function cell(task, column, place, number) {
-  const letter = column.answer.status[place];
-  const [sign, kind, words] = letter === "y" ? ["✓", "", "met"] : letter === "n" ? ["✗", " no", "not met"] : ["·", " none", "not known"];
-  return h("button", { className: `cell${kind}`, type: "button", disabled: !column.answer.outcome, ariaPressed: "false",
-    ariaLabel: `${named(column)}, rubric ${number}: ${words}`,
-    onclick: (event) => pick(task, column, place, event) }, sign);
+function wholeCell(task, column) {
+  const { outcome, status, met } = column.answer;
+  const words = OUTCOMES[outcome] ?? "no answer";
+  const text = outcome === "s" ? "✓" : outcome === "f" && status ? `${met}/${status.length}` : outcome === "f" ? "✗" : "·";
+  const kind = outcome === "s" ? " whole" : outcome === "f" ? " whole no" : " whole none";
+  return cell(task, column, null, text, kind, `${words}${status ? `, ${met} of ${status.length} rubrics` : ""}: ${named(column)}`);
 }
 
-function footRow(task, title, text) {
-  return h("tr", {}, h("th", { scope: "row" }, title),
-    ...columns(task).map((column) => h("td", { className: column.first ? "first" : "" }, text(column))), h("td"));
+function cell(task, column, place, text, kind, label) {
+  const button = h("button", { className: `cell${kind}`, type: "button", tabIndex: -1, ariaPressed: "false", ariaLabel: label, title: label,
+    onclick: (event) => pick(task, column, place, event.shiftKey || event.ctrlKey || event.metaKey) }, text);
+  return Object.assign(button, { column: column.key, place });
+}
+
+function found(text) {
+  const words = sought();
+  const at = words ? text.toLowerCase().indexOf(words) : -1;
+  if (at < 0) return [text];
+  return [text.slice(0, at), h("mark", {}, text.slice(at, at + words.length)), ...found(text.slice(at + words.length))];
 }
 
 // --- Answers, one or two beside each other --------------------------------------------------
@@ -327,71 +396,139 @@ function chunks() {
 }
 
 async function textOf(task, column) {
-  const found = (await chunks()).get(`${task.index} ${column.model}`) ?? [];
-  const parts = await Promise.all(found.map(unpack));
-  return Object.assign({}, ...parts)[column.run];
+  const packed = (await chunks()).get(`${task.index} ${column.model}`) ?? [];
+  return Object.assign({}, ...await Promise.all(packed.map(unpack)))[column.run];
 }
 
-async function pick(task, column, place, event) {
-  const button = event.currentTarget;
-  pair = pair.length && (event.shiftKey || event.ctrlKey || event.metaKey) ? [pair[0], column] : [column];
-  for (const other of main.querySelectorAll("[aria-pressed=true]")) {
-    if (pair.length < 2) other.ariaPressed = "false";
-  }
-  button.ariaPressed = "true";
-  await showAnswers(task, place);
+function pick(task, column, place, beside) {
+  const first = opened.columns[0];
+  showAnswers(task, place, beside && first && first.key !== column.key ? [first, column] : [column]);
 }
 
-async function showAnswers(task, place) {
+async function showAnswers(task, place, columns) {
+  const wanted = opened = { place, columns };
   const box = document.getElementById("answers");
-  if (!DATA.answers) {
-    box.replaceChildren(h("p", { className: "facts" }, "This page was made without answers."));
-    return;
+  for (const button of main.querySelectorAll(".cell")) {
+    button.ariaPressed = String(button.place === place && columns.some((column) => column.key === button.column));
   }
+  if (!DATA.answers) return;
+  box.hidden = false;
   box.replaceChildren(h("p", { className: "facts", role: "status" }, "Reading the answers …"));
-  const wanted = pair;
   try {
-    const texts = await Promise.all(wanted.map((column) => textOf(task, column)));
-    if (wanted !== pair) return; // another cell was chosen meanwhile
-    box.replaceChildren(...wanted.map((column, i) => answerView(task, column, place, texts[i], texts[1 - i])));
-    box.scrollIntoView({ block: "start", behavior: "smooth" });
+    const texts = await Promise.all(columns.map((column) => textOf(task, column)));
+    if (wanted !== opened) return; // another cell was chosen meanwhile
+    const parts = texts[1] && texts[0] ? differing(texts[0].answer, texts[1].answer) : texts.map((text) => [text?.answer ?? ""]);
+    box.replaceChildren(h("p", { className: "steps" }, beside(task, place, columns), link("close", close, { title: "Escape" })),
+      columns.length > 1 ? verdictsThatDiffer(task, columns) : "",
+      h("div", { className: "texts" }, ...columns.map((column, i) => answerView(task, column, place, texts[i], parts[i], columns.length > 1))));
+    main.querySelector("[aria-pressed=true]")?.scrollIntoView({ block: "nearest" });
+    if (PHONE.matches) box.scrollIntoView({ block: "start" });
   } catch (error) {
     box.replaceChildren(h("p", { className: "warnings" }, error.message));
   }
 }
 
-function answerView(task, column, place, found, other) {
-  const [number, text] = task.rubrics[place];
+function close() {
+  opened = { place: null, columns: [] };
+  const box = document.getElementById("answers");
+  if (!box) return;
+  box.hidden = true;
+  const pressed = [...main.querySelectorAll("[aria-pressed=true]")];
+  for (const button of pressed) button.ariaPressed = "false";
+  if (box.contains(document.activeElement) || document.activeElement === document.body) pressed[0]?.focus();
+}
+
+function beside(task, place, [column, other]) {
+  const others = columnsOf(task).filter((c) => c.answer.outcome && c.key !== column.key);
+  const choice = h("select", { onchange: () => showAnswers(task, place, [column, ...others.filter((c) => c.key === choice.value)]) },
+    option("", "nothing"), ...others.map((c) => option(c.key, named(c))));
+  choice.value = other?.key ?? "";
+  return h("label", {}, "Beside it: ", choice);
+}
+
+function verdictsThatDiffer(task, [one, other]) {
+  const places = task.rubrics.map((_, place) => place).filter((place) => one.answer.status[place] !== other.answer.status[place]);
+  const sign = ({ answer }, place) => (SIGNS[answer.status[place]] ?? NO_SIGN)[0];
+  return h("details", { open: places.length > 0 && places.length < 6 }, h("summary", {}, `Verdicts differ on ${places.length} of ${task.rubrics.length} rubrics`),
+    h("ul", { className: "signs" }, ...places.map((place) => h("li", {}, `${sign(one, place)} ${sign(other, place)} `, h("strong", {}, String(task.rubrics[place][0])), ` ${task.rubrics[place][1]}`))));
+}
+
+function use(title, usage) {
+  if (!usage) return "";
+  const [read, written, cost] = usage;
+  return `${title}: ${number(read)} tokens in, ${number(written)} out${cost === null ? "" : `, $${cost.toFixed(4)}`}`;
+}
+
+function answerView(task, column, place, text, parts, paired) {
   const { answer } = column;
-  const view = [h("h3", {}, `${named(column)}: ${OUTCOMES[answer.outcome]}`)];
-  if (!found) return h("section", {}, ...view, h("p", {}, "The log has no such answer."));
-  const sign = answer.status[place] === "y" ? "✓" : answer.status[place] === "n" ? "✗" : "·";
-  const names = ["answer", "judge"];
-  const tokens = found.tokens.map((t, i) => t && `${names[i]} ${t[0].toLocaleString("en")} in, ${t[1].toLocaleString("en")} out`).filter(Boolean);
-  const facts = [...tokens.length ? [`tokens: ${tokens.join("; ")}`] : [], ...found.cost === null ? [] : [`$${found.cost.toFixed(4)}`]];
-  view.push(h("p", {}, h("strong", {}, `${sign} ${number} `), text), h("p", { className: "facts" }, facts.join(" · ")));
-  if (found.error) view.push(h("p", { className: "warnings" }, found.error));
-  view.push(h("details", { open: true }, h("summary", {}, "The judge's rationale"), h("pre", {}, ...differing(found.rationale, undefined))));
-  view.push(h("details", { open: true }, h("summary", {}, other ? "The answer; lines that the other one lacks are marked" : "The answer"), h("pre", {}, ...differing(found.answer, other?.answer))));
-  if (!other) view.push(beside(task, column, place));
-  return h("section", {}, ...view);
+  const met = answer.status ? `, ${answer.met}/${answer.status.length} rubrics` : "";
+  const head = h("h3", {}, `${named(column)}: ${OUTCOMES[answer.outcome] ?? "no answer"}${met}`);
+  if (!text) return h("section", {}, head, h("p", {}, "The log has no such answer."));
+  const folded = (title, className, ...children) => h("details", { open: true, className }, h("summary", {}, title), h("pre", { tabIndex: 0 }, ...children));
+  return h("section", { className: paired ? "" : "wide-answer" }, h("div", { className: "judged" }, head,
+    place === null ? "" : h("p", {}, h("strong", {}, `${(SIGNS[answer.status[place]] ?? NO_SIGN)[0]} ${task.rubrics[place][0]} `), task.rubrics[place][1]),
+    facts(use("answer", text.use[0]), use("judge", text.use[1])),
+    text.error ? h("p", { className: "warnings" }, text.error) : "",
+    text.rationale === undefined ? facts("This page was made without rubrics, and so without the judge's rationale, which may quote them.")
+      : folded("The judge's rationale", "", text.rationale)),
+  folded(paired ? "The answer; what the other one lacks is marked" : "The answer", "", ...parts));
 }
 
-function beside(task, column, place) {
-  const others = columns(task).filter((c) => c.answer.outcome && !(c.model === column.model && c.run === column.run));
-  const choice = h("select", { onchange: () => { pair = [column, others[choice.value]]; showAnswers(task, place); } },
-    option("", "choose an answer"), ...others.map((c, i) => option(String(i), named(c))));
-  return others.length ? h("label", {}, "Put beside it: ", choice) : "";
+// --- What differs between two texts: lines first, and within lines that are alike, words ----
+
+const MOST = 9e6; // comparisons; a difference that would take more is marked as a whole
+
+function common(a, b) {
+  let start = 0, endA = a.length, endB = b.length;
+  while (start < endA && start < endB && a[start] === b[start]) start += 1;
+  while (endA > start && endB > start && a[endA - 1] === b[endB - 1]) { endA -= 1; endB -= 1; }
+  const rows = endA - start, width = endB - start + 1;
+  const pairs = [];
+  for (let i = 0; i < start; i += 1) pairs.push([i, i]);
+  if (rows * width <= MOST) {
+    const best = new Uint16Array((rows + 1) * width);
+    for (let i = rows - 1; i >= 0; i -= 1) {
+      for (let j = width - 2; j >= 0; j -= 1) {
+        const at = i * width + j;
+        best[at] = a[start + i] === b[start + j] ? best[at + width + 1] + 1 : Math.max(best[at + width], best[at + 1]);
+      }
+    }
+    for (let i = 0, j = 0; i < rows && j < width - 1;) {
+      const at = i * width + j;
+      if (a[start + i] === b[start + j]) pairs.push([start + i++, start + j++]);
+      else if (best[at + width] >= best[at + 1]) i += 1;
+      else j += 1;
+    }
+  }
+  for (let i = endA; i < a.length; i += 1) pairs.push([i, endB + i - endA]);
+  return pairs;
 }
 
-function differing(text, other) {
-  const lines = text.split("\n");
-  if (other === undefined) return [text];
-  const known = new Set(other.split("\n").map((line) => line.trim()));
-  return lines.flatMap((line, i) => {
-    const end = i < lines.length - 1 ? "\n" : "";
-    return line.trim() && !known.has(line.trim()) ? [h("mark", {}, line), end] : [line + end];
+function* hunks(a, b, key) {
+  let i = 0, j = 0;
+  for (const [x, y] of [...common(a.map(key), b.map(key)), [a.length, b.length]]) {
+    if (i < x || j < y) yield [a.slice(i, x).join(""), b.slice(j, y).join(""), false];
+    if (x < a.length) yield [a[x], b[y], true];
+    i = x + 1;
+    j = y + 1;
+  }
+}
+
+function differing(one, other) {
+  const lines = (text) => text.match(/[^\n]*\n|[^\n]+$/g) ?? [];
+  const words = (text) => text.match(/\s*\S+|\s+$/g) ?? [];
+  const trimmed = (text) => text.trim();
+  const sides = [[], []];
+  const add = (texts, same) => texts.forEach((text, i) => {
+    if (text) sides[i].push(same || !text.trim() ? text : h("mark", {}, text));
   });
+  for (const [a, b, same] of hunks(lines(one), lines(other), trimmed)) {
+    const parts = same ? [] : [...hunks(words(a), words(b), trimmed)];
+    const kept = parts.filter(([, , alike]) => alike).length;
+    if (2 * kept > Math.min(words(a).length, words(b).length)) for (const [x, y, alike] of parts) add([x, y], alike);
+    else add([a, b], same);
+  }
+  return sides;
 }
 
 // --- Keys and addresses ---------------------------------------------------------------------
@@ -402,20 +539,40 @@ function step(by) {
   open(shown[at < 0 ? 0 : Math.min(Math.max(at + by, 0), shown.length - 1)]);
 }
 
+const ARROWS = { ArrowDown: [1, 0], ArrowUp: [-1, 0], ArrowRight: [0, 1], ArrowLeft: [0, -1] };
+
+function moveInMatrix(from, [down, right]) {
+  const rows = [...main.querySelectorAll(".matrix tbody tr")].map((tr) => [...tr.querySelectorAll(".cell")]);
+  const y = rows.findIndex((cells) => cells.includes(from));
+  const to = rows[y + down]?.[rows[y].indexOf(from) + right];
+  if (!to) return;
+  from.tabIndex = -1;
+  to.tabIndex = 0;
+  to.focus();
+}
+
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   const typing = event.target.closest("input, select, textarea");
-  if (event.key === "Escape") {
-    typing?.blur();
-    pair = [];
-    document.getElementById("answers")?.replaceChildren();
+  const inMatrix = event.target.closest(".cell");
+  const inText = event.target.closest("pre, summary");
+  if (event.key === "Escape" || (event.key === "Enter" && event.target === controls.search)) {
+    if (typing) typing.blur();
+    else close();
   } else if (typing) return;
-  else if (event.key === "j" || event.key === "ArrowDown") step(1);
-  else if (event.key === "k" || event.key === "ArrowUp") step(-1);
+  else if (inMatrix && ARROWS[event.key]) moveInMatrix(inMatrix, ARROWS[event.key]);
+  else if (event.key === "j" || (event.key === "ArrowDown" && !inText)) step(1);
+  else if (event.key === "k" || (event.key === "ArrowUp" && !inText)) step(-1);
+  else if (event.key === "ArrowRight" && !inText) main.querySelector(".cell[tabindex='0']")?.focus();
   else if (event.key === "o") location.hash = "";
-  else if (event.key === "/") controls.search.focus();
+  else if (event.key === "/") { fold(false); controls.search.focus(); }
   else return;
-  if (event.key !== "Escape") event.preventDefault();
+  event.preventDefault();
+});
+main.addEventListener("focusin", ({ target }) => {
+  if (!target.classList.contains("cell")) return;
+  for (const button of main.querySelectorAll(".cell[tabindex='0']")) button.tabIndex = -1;
+  target.tabIndex = 0;
 });
 
 function route() {
@@ -430,7 +587,10 @@ function route() {
   else overview();
 }
 
-window.addEventListener("hashchange", route);
+const PHONE = matchMedia("(max-width: 760px)");
+const app = document.getElementById("app");
 app.append(sidebar(), main);
+if (DATA.flipped) controls.show.value = "flipped";
 apply();
 route();
+window.addEventListener("hashchange", route);

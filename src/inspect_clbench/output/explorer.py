@@ -14,49 +14,83 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from importlib.resources import files
 from itertools import groupby
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import IO, Any
 
 from inspect_ai.log import EvalSample
 from inspect_ai.model import ModelUsage
 
-from inspect_clbench.analysis.report import main_table
-from inspect_clbench.benchmarks import ERROR_TYPES, GRADER
+from inspect_clbench.analysis.compare import Comparison, Ranking
+from inspect_clbench.analysis.report import RateTable, group_table, main_table
+from inspect_clbench.benchmarks import ERROR_TYPES, GRADER, OVERALL
+from inspect_clbench.choices import By
 from inspect_clbench.errors import ClbenchError
 from inspect_clbench.files import check_target, replacing, write_text
 from inspect_clbench.judge.prompt import numbered_rubrics
 from inspect_clbench.logs.answers import Answer, check_same_rows, read_labels
 from inspect_clbench.logs.files import Log, Paths, check_one_dataset
 from inspect_clbench.logs.samples import read_samples
-from inspect_clbench.logs.series import Series, load_series, series_names
+from inspect_clbench.logs.series import Series, as_series, series_names
 from inspect_clbench.output.html import html_page
-from inspect_clbench.output.report import rate_table
-from inspect_clbench.output.tables import Note
+from inspect_clbench.output.notes import rate_notes
+from inspect_clbench.output.tables import Note, Table
 from inspect_clbench.progress import progress
 from inspect_clbench.text import counted
 
 _OUTCOMES = {"solved": "s", "failed": "f", "unscored": "u", "errored": "e"}
 
 
-def explore(paths: Paths, output: str | Path, *, without: Collection[str] = ()) -> list[Path]:
+def explore(
+    paths: Paths | Sequence[Series], output: str | Path, *, without: Collection[str] = ()
+) -> list[Path]:
     """Write the explorer of logs as an HTML page; returns the files that were written.
 
     Args:
-        paths: Log files, folders or URLs.
+        paths: Log files, folders or URLs, or series that are read already.
         output: The page. Answers go to a file of the same name that ends in `-answers.js`.
         without: `answers` leaves out answers and rationales, and with them the second file;
-            `rubrics` leaves out the rubrics' texts, which the dataset's licence covers.
+            `rubrics` leaves out the rubrics' texts, which the dataset's licence covers, and
+            the judge's words, which may quote them.
     """
+    page = _checked(output)
+    series = as_series(paths)
+    check_one_dataset([log for one in series for log in one.logs])
+    check_same_rows(answer for one in series for answer in one.answers)
+    return _write(_Data(series, without), page)
+
+
+def explore_comparison(
+    compared: Comparison | Ranking, tables: Iterable[Table], output: str | Path
+) -> list[Path]:
+    """Write the explorer of compared models, with the tables and the tasks that flipped.
+
+    Args:
+        compared: What `compare` returned.
+        tables: The comparison as tables, for the overview.
+        output: The page, as for `explore`.
+    """
+    page = _checked(output)
+    data = _Data(compared.series)
+    data.payload["tables"] = [_shown(table, compared.series) for table in tables]
+    if isinstance(compared, Comparison):
+        data.payload["flipped"] = [
+            data.places(task.task_id for task in compared.tasks_by_outcome(won))
+            for won in (True, False)
+        ]
+    return _write(data, page)
+
+
+def _checked(output: str | Path) -> Path:
     page = Path(output)
     check_target(page)
     if page.suffix.lower() not in (".html", ".htm"):
         raise ClbenchError(f"{output}: the explorer is a page. Give a name that ends in .html.")
-    series = load_series(paths)
-    check_one_dataset([log for one in series for log in one.logs])
-    check_same_rows(answer for one in series for answer in one.answers)
-    data = _Data(series)
+    return page
+
+
+def _write(data: "_Data", page: Path) -> list[Path]:
     written = [page]
-    if "answers" in without:
+    if "answers" in data.payload["without"]:
         data.add_rubrics()
     else:
         answers = page.with_name(f"{page.stem}-answers.js")
@@ -64,8 +98,6 @@ def explore(paths: Paths, output: str | Path, *, without: Collection[str] = ()) 
             data.write_answers(file)
         data.payload["answers"] = {"file": answers.name, "key": data.key}
         written.append(answers)
-    if "rubrics" in without:
-        data.forget_rubrics()
     write_text(page, _page(data.payload))
     return written
 
@@ -73,18 +105,23 @@ def explore(paths: Paths, output: str | Path, *, without: Collection[str] = ()) 
 class _Data:
     """What the page knows, by task, series and run."""
 
-    def __init__(self, series: Sequence[Series]) -> None:
+    def __init__(self, series: Sequence[Series], without: Collection[str] = ()) -> None:
         self._series = series
         self._order = {id: n for n, id in enumerate(_task_order(series))}
+        self._with_rubrics = "rubrics" not in without
         self.payload: dict[str, Any] = {
             **_overview(series),
+            "without": sorted(without),
             "tasks": _tasks(series, self._order),
         }
         self.key = hashlib.sha256(json.dumps(self.payload).encode()).hexdigest()[:16]
 
+    def places(self, task_ids: Iterable[str]) -> list[int]:
+        return [self._order[id] for id in task_ids]
+
     def add_rubrics(self) -> None:
         """The rubrics' texts, without reading more samples than needed."""
-        missing = set(self._order)
+        missing = set(self._order) if self._with_rubrics else set()
         for log in self._logs():
             if missing & (log.task_ids or missing):
                 for sample in self._read(log):
@@ -101,15 +138,11 @@ class _Data:
                 found: defaultdict[int, dict[int, Any]] = defaultdict(dict)
                 for sample in samples:
                     for series, run, scorer in places[log.location, id, sample.epoch]:
-                        found[series][run] = _answer(sample, scorer)
+                        found[series][run] = _answer(sample, scorer, self._with_rubrics)
                 for series, runs in found.items():
                     chunk = [self._order[id], series, _packed(runs)]
                     file.write(json.dumps(chunk).encode() + b",\n")
         file.write(b"]);\n")
-
-    def forget_rubrics(self) -> None:
-        for task in self.payload["tasks"]:
-            task["rubrics"] = [[number, ""] for number, _ in task["rubrics"]]
 
     def _logs(self) -> list[Log]:
         return list({log.location: log for one in self._series for log in one.logs}.values())
@@ -120,7 +153,9 @@ class _Data:
             for sample in read_samples(log):
                 if (place := self._order.get(str(sample.id))) is not None:
                     rubrics = numbered_rubrics(sample.metadata.get("rubrics", []))
-                    tasks[place]["rubrics"] = rubrics
+                    tasks[place]["rubrics"] = [
+                        (number, text if self._with_rubrics else "") for number, text in rubrics
+                    ]
                     yield sample
                 advance(1)
 
@@ -136,27 +171,51 @@ class _Data:
 
 def _overview(series: Sequence[Series]) -> dict[str, Any]:
     table = main_table(series, ci=True)
-    notes = rate_table(table).notes
-    tasks = len(frozenset().union(*(one.tasks for one in series)))
-    names = series_names(series)
+    notes = (note for note in rate_notes(table) if isinstance(note, Note))
     return {
         "title": series[0].dataset_name,
-        "facts": f"{counted(tasks, 'task')} · {counted(len(series), 'model')}",
+        "facts": counted(len(series), "model"),
         "models": [
-            {"name": name, "judge": one.judge, "runs": sorted({a.run for a in one.answers})}
-            for one, name in zip(series, names, strict=True)
+            {"name": name, "runs": sorted({a.run for a in one.answers})}
+            for one, name in zip(series, series_names(series), strict=True)
         ],
-        "groups": [
-            {"name": group, "rates": [_rate(row.rates.get(group)) for row in table.rows]}
-            for group in table.groups
-        ],
-        "warnings": [note.text for note in notes if isinstance(note, Note) and note.is_warning],
+        "groups": _groups(table, "c "),
+        "subs": _groups(group_table(series, By.SUB_CATEGORY, ci=True), "s "),
+        "tables": [],
+        "warnings": [_sendable(note.text, series) for note in notes if note.is_warning],
         "types": ERROR_TYPES,
     }
 
 
-def _rate(rate: Any) -> dict[str, float | None] | None:
-    return rate.as_row() if rate else None
+def _groups(table: RateTable, key: str) -> list[dict[str, Any]]:
+    """Groups of tasks that have any, their rates by series, and how the page filters them."""
+    return [
+        {
+            "name": group,
+            "key": key if group != OVERALL else "",
+            "rates": [rate.as_row() if rate else None for rate in rates],
+        }
+        for group in table.groups
+        if group == OVERALL or table.tasks.get(group)
+        if (rates := [row.rates.get(group) for row in table.rows])
+    ]
+
+
+def _shown(table: Table, series: Sequence[Series]) -> dict[str, Any]:
+    return {
+        "title": table.title,
+        "columns": table.columns,
+        "rows": [[cell.text for cell in row] for row in table.rows],
+        "left": table.left,
+        "notes": [_sendable(str(note), series) for note in table.notes],
+    }
+
+
+def _sendable(text: str, series: Sequence[Series]) -> str:
+    """Without the folders of logs: the page is sent to others."""
+    for log in (log for one in series for log in one.logs):
+        text = text.replace(str(log), PurePath(str(log)).name)
+    return text
 
 
 def _task_order(series: Sequence[Series]) -> Iterable[str]:
@@ -186,7 +245,9 @@ def _tasks(series: Sequence[Series], order: Mapping[str, int]) -> list[dict[str,
 
 def _cell(answer: Answer, types: Iterable[str]) -> str:
     """An answer in short: outcome, a letter per rubric, and what else is worth finding."""
-    outcome = "j" if answer.reason == "grader_failed" else _OUTCOMES[answer.outcome]
+    outcome = _OUTCOMES[answer.outcome]
+    if outcome == "f" and answer.reason == "grader_failed":
+        outcome = "j"
     fits = len(answer.status) == answer.rubrics_total
     flags = [*sorted(types), *(["!"] if answer.inconsistent else [])]
     return f"{outcome}|{answer.status if fits else ''}|{','.join(flags)}"
@@ -201,23 +262,23 @@ def _labels(series: Sequence[Series]) -> dict[tuple[str, str, int], frozenset[st
     }
 
 
-def _answer(sample: EvalSample, scorer: str) -> dict[str, Any]:
+def _answer(sample: EvalSample, scorer: str, with_rubrics: bool) -> dict[str, Any]:
     score = (sample.scores or {}).get(scorer)
     metadata = (score.metadata if score else None) or {}
-    rationales = metadata.get("rationales")
-    usages = sample.model_usage.values()
-    costs = [usage.total_cost for usage in usages if usage.total_cost is not None]
-    return {
+    told: dict[str, Any] = {
         "answer": sample.output.completion,
-        "rationale": "\n\n".join(map(str, rationales)) if isinstance(rationales, list) else "",
-        "error": sample.error.message if sample.error else str(metadata.get("judge_error", "")),
-        "tokens": [_tokens(sample.output.usage), _tokens(sample.role_usage.get(GRADER))],
-        "cost": sum(costs) if costs else None,
+        "error": sample.error.message if sample.error else "",
+        "use": [_use(sample.output.usage), _use(sample.role_usage.get(GRADER))],
     }
+    if with_rubrics:  # what the judge wrote may quote them
+        told["rationale"] = "\n\n".join(map(str, metadata.get("rationales", [])))
+        told["error"] = told["error"] or str(metadata.get("judge_error", ""))
+    return told
 
 
-def _tokens(usage: ModelUsage | None) -> list[int] | None:
-    return [usage.input_tokens, usage.output_tokens] if usage else None
+def _use(usage: ModelUsage | None) -> tuple[int, int, float | None] | None:
+    """Tokens read and written, and what they cost where the run knew prices."""
+    return (usage.input_tokens, usage.output_tokens, usage.total_cost) if usage else None
 
 
 def _packed(value: Any) -> str:

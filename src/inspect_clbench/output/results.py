@@ -21,6 +21,7 @@ from inspect_clbench.output.audit import audit_tables
 from inspect_clbench.output.compare import against_tables, comparison_tables, ranking_tables
 from inspect_clbench.output.correction import correction_tables
 from inspect_clbench.output.costs import cost_tables
+from inspect_clbench.output.explorer import explore_comparison
 from inspect_clbench.output.formats import csv_names, format_for, render_tables
 from inspect_clbench.output.plan import plan_tables
 from inspect_clbench.output.report import error_tables, report_tables
@@ -90,7 +91,8 @@ def save(
 ) -> None:
     """Write a result to a file, whole or not at all.
 
-    A CSV file holds one table: several get a file each, `output-TABLE.csv`.
+    A CSV file holds one table: several get a file each, `output-TABLE.csv`. A comparison
+    becomes an explorer of its models: a page, and beside it a file of answers.
 
     Args:
         result: What a function of `inspect_clbench.analysis` returned, or tables.
@@ -100,6 +102,9 @@ def save(
     """
     chosen = format_for(output, format)
     tables = tables_of(result, **options)
+    if chosen == "html" and isinstance(result, Comparison | Ranking):
+        explore_comparison(result, tables, output)
+        return
     files = {output: tables}
     if chosen == "csv" and len(tables) > 1:
         path = PurePath(output)

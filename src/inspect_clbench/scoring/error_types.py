@@ -11,7 +11,7 @@ from logging import getLogger
 from typing import Any
 
 from anyio.lowlevel import EventLoopToken, checkpoint, current_token
-from inspect_ai.scorer import CORRECT, NOANSWER, Score, Scorer, Target, scorer
+from inspect_ai.scorer import CORRECT, NOANSWER, Reference, Score, Scorer, Target, scorer
 from inspect_ai.solver import TaskState
 
 from inspect_clbench.benchmarks import GRADER, RUBRIC_JUDGE, VERDICT_SCORERS
@@ -34,14 +34,13 @@ from inspect_clbench.metrics.error_types import (
 from inspect_clbench.scoring.explanation import explain_labels
 from inspect_clbench.scoring.graders import (
     JudgeMonitor,
-    answer_message_id,
     current_monitor,
     graders,
     never_answered,
     usual_effort,
     with_usage,
 )
-from inspect_clbench.scoring.scores import answer_references, rationale_of
+from inspect_clbench.scoring.scores import answer_reference, rationale_of, references
 
 logger = getLogger(__name__)
 
@@ -112,8 +111,8 @@ def error_types(
         current_monitor(own_monitor).report([asked], state.cost_usage - before)
         metadata["judge_effort"] = str(judge.model.config.reasoning_effort or "")
         metadata["judges_bound"] = len(judges)
-        score = _score(asked, failed, metadata, answer_message_id(state))
-        return with_usage(score, [asked])
+        reference = answer_reference(state.messages, state.output)
+        return with_usage(_score(asked, failed, metadata, reference), [asked])
 
     return score
 
@@ -178,7 +177,7 @@ def _left_out(state: TaskState, rubric_score: Score) -> Unlabelled | None:
 def _failed(state: TaskState, rubric_score: Score) -> Failed:
     metadata = rubric_score.metadata or {}
     return Failed(
-        conversation=before_answer(state.messages, answer_message_id(state)),
+        conversation=before_answer(state.messages, state.output.message.id),
         rubrics=numbered_rubrics(state.metadata["rubrics"]),
         status=str(metadata.get("status", "")),
         rationale=rationale_of(metadata),
@@ -196,7 +195,7 @@ def _without_types(value: Unlabelled, metadata: dict[str, Any]) -> Score:
 
 
 def _score(
-    asked: Asked[Labels], failed: Failed, metadata: dict[str, Any], message_id: str | None
+    asked: Asked[Labels], failed: Failed, metadata: dict[str, Any], answer: Reference | None
 ) -> Score:
     prompt = label_prompt()
     labels = asked.found
@@ -212,11 +211,11 @@ def _score(
             key: {**asdict(label), "rubrics": list(label.rubrics)}
             for key, label in (labels.by_type if labels else {}).items()
         },
-        "scanner_references": answer_references(message_id),
+        "scanner_references": references(answer),
     }
     return Score(
         value=labels.value if labels else "unlabelled",
-        explanation=explain_labels(asked, metadata["judges_bound"]),
+        explanation=explain_labels(asked, metadata["judges_bound"], answer),
         reason=None if labels else "grader_failed",
         metadata=metadata,
     )

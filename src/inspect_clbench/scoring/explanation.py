@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from inspect_ai.scorer import Reference
 from inspect_ai.viewer import (
     MetadataField,
     SampleScoreView,
@@ -47,24 +48,37 @@ def rubric_summary(met: int | None, total: int, solved: bool) -> str:
     return f"{rubrics}, {'solved' if solved else 'not solved'}"
 
 
+def cited(answer: Reference | None) -> str:
+    """A link to the answer, which at real size stands many screens below the prompt."""
+    return f" · the answer is {answer.cite}" if answer else ""
+
+
 def explain(
     rubrics: Sequence[tuple[int, str]],
     status: str,
     judgements: Sequence[Judgement],
     solved: bool,
+    answer: Reference | None = None,
 ) -> str:
     """The explanation of a judged answer as Markdown, missed rubrics first."""
     met = status.count("y") if status else None
-    parts = [f"**{rubric_summary(met, len(rubrics), solved)}**"]
+    parts = [f"**{rubric_summary(met, len(rubrics), solved)}**{cited(answer)}"]
     if judgements and all(isinstance(one.result, Failure) for one in judgements):
         # A failure of the judge must not read like a wrong answer.
         reasons = [_explain_judgement(one, named=len(judgements) > 1) for one in judgements]
         text = "No verdict: the judge failed. This says nothing about the answer."
-        return "\n\n".join([f"**{text}**", *reasons])
+        return "\n\n".join([f"**{text}**{cited(answer)}", *reasons])
     letters = status or "?" * len(rubrics)
-    items = [f"- **{number}** {escape_markdown(text)}" for number, text in rubrics]
-    for title, letter in (("Not met", "n"), ("No status", "?"), ("Met", "y")):
-        lines = [item for item, found in zip(items, letters, strict=True) if found == letter]
+    for title, letter, sign in (
+        ("Not met", "n", "✗"),
+        ("No status", "?", "?"),
+        ("Met", "y", "✓"),
+    ):
+        lines = [
+            f"- {sign} **{number}** {escape_markdown(text)}"
+            for (number, text), found in zip(rubrics, letters, strict=True)
+            if found == letter
+        ]
         if lines:
             parts.append(f"**{title} ({len(lines)})**\n\n" + "\n".join(lines))
     several = len(judgements) > 1
@@ -141,7 +155,7 @@ _SAID = {
 }
 
 
-def explain_labels(asked: Asked[Labels], judges: int) -> str:
+def explain_labels(asked: Asked[Labels], judges: int, answer: Reference | None) -> str:
     """The error types of a failed answer as Markdown, those that apply first.
 
     `judges` is how many were bound to the role, of which the first was asked.
@@ -151,9 +165,9 @@ def explain_labels(asked: Asked[Labels], judges: int) -> str:
     labels = asked.result
     if isinstance(labels, Failure):
         reason = escape_markdown(str(labels))
-        return f"**Not labelled**\n\nThe judge gave no usable labels: {reason}{note}"
+        return f"**Not labelled**{cited(answer)}\n\nThe judge gave no usable labels: {reason}{note}"
     titles = [ERROR_TYPES[key] for key, label in labels.by_type.items() if label.present]
-    parts = [f"**{', '.join(titles) or 'None of the error types'}**"]
+    parts = [f"**{', '.join(titles) or 'None of the error types'}**{cited(answer)}"]
     for title, present in (("", True), ("**Not found**\n\n", False)):
         lines = [
             f"- **{ERROR_TYPES[key]}**{_explain_label(label)}"

@@ -158,11 +158,6 @@ def usual_effort(state: TaskState) -> str:
     return benchmark.judge_effort
 
 
-def answer_message_id(state: TaskState) -> str | None:
-    """The message that holds the answer, for the viewer to point at."""
-    return state.output.message.id if state.output.choices else None
-
-
 class JudgeMonitor:
     """How one run goes: which judges work, how many rows have no verdict, what is spent."""
 

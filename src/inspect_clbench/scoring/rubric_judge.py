@@ -24,14 +24,19 @@ from inspect_clbench.metrics.agreement import judge_agreement
 from inspect_clbench.metrics.solving import clbench_metrics
 from inspect_clbench.scoring.graders import (
     JudgeMonitor,
-    answer_message_id,
     current_monitor,
     graders,
     never_answered,
     usual_effort,
     with_usage,
 )
-from inspect_clbench.scoring.scores import Case, JudgeFailure, empty_answer_score, judged_score
+from inspect_clbench.scoring.scores import (
+    Case,
+    JudgeFailure,
+    answer_reference,
+    empty_answer_score,
+    judged_score,
+)
 
 Asking = Literal["together", "reordered", "single"]
 """How the rubrics are put to the judge: as they are, in another order, or each alone."""
@@ -170,6 +175,6 @@ def _case(
         judge_prompt=prompt.name if asking == "together" else f"{prompt.name}, {asking}",
         judge_prompt_sha256=prompt.sha256,
         judge_effort=", ".join(str(j.model.config.reasoning_effort or "") for j in judges),
-        message_id=answer_message_id(state),
+        answer=answer_reference(state.messages, state.output),
         stop_reason=state.output.stop_reason if state.output.choices else "none",
     )

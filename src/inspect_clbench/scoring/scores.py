@@ -8,10 +8,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from inspect_ai.model import ChatMessage, ModelOutput
 from inspect_ai.scorer import CORRECT, INCORRECT, NOANSWER, Reference, Score
 
+from inspect_clbench.benchmarks import ANSWER_EVENT
 from inspect_clbench.judge.asking import Judgement
-from inspect_clbench.scoring.explanation import explain
+from inspect_clbench.scoring.explanation import cited, explain
 
 JudgeFailure = Literal["zero", "unscored"]
 
@@ -24,7 +26,7 @@ class Case:
     rubrics: Sequence[tuple[int, str]]  # with their numbers
     judge_prompt: str
     judge_prompt_sha256: str
-    message_id: str | None  # that holds the answer, for the viewer to point at
+    answer: Reference | None  # the message that holds it, for the viewer to point at
     stop_reason: str
     judge_effort: str = ""  # empty for the model's own default
 
@@ -36,8 +38,8 @@ def empty_answer_score(case: Case) -> Score:
         value=INCORRECT,
         answer="no answer",
         explanation=(
-            f"**0/{total} rubrics met, not solved**\n\nThe model gave no answer "
-            f"(stop reason: {case.stop_reason}). The judge was not asked."
+            f"**0/{total} rubrics met, not solved**{cited(case.answer)}\n\nThe model gave no "
+            f"answer (stop reason: {case.stop_reason}). The judge was not asked."
         ),
         reason="no_response",
         metadata=_metadata(
@@ -84,11 +86,20 @@ def judged_score(
         metadata["votes"] = [_vote(j) for j in judgements]
     return Score(
         value=value,
-        answer="no verdict" if undecided else f"{'?' if met is None else met}/{total} rubrics",
-        explanation=explain(case.rubrics, status, judgements, solved),
+        answer="no verdict" if undecided else _in_short(met, total, solved),
+        explanation=explain(case.rubrics, status, judgements, solved, case.answer),
         reason="grader_failed" if undecided else None,
         metadata=metadata,
     )
+
+
+def _in_short(met: int | None, total: int, solved: bool) -> str:
+    """The answer's column in the sample list: sorted as text, it is sorted by the share."""
+    words = "solved" if solved else "not solved"
+    if met is None or not total:
+        return f"?/{total} met, {words}"
+    share = 100 * met // total / 100  # below 1 unless all are met
+    return f"{share:.2f}, {met}/{total} met, {words}"
 
 
 def rationale_of(metadata: Mapping[str, Any]) -> str:
@@ -134,12 +145,26 @@ def _metadata(case: Case, **fields: Any) -> dict[str, Any]:
         "judge_prompt_sha256": case.judge_prompt_sha256,
         "judge_effort": case.judge_effort,
         **fields,
-        "scanner_references": answer_references(case.message_id),
+        "scanner_references": references(case.answer),
     }
 
 
-def answer_references(message_id: str | None) -> list[dict[str, Any]]:
+def answer_reference(messages: Sequence[ChatMessage], output: ModelOutput) -> Reference | None:
+    """The message that holds the answer, as the log viewer cites it: M and its number.
+
+    The viewer looks for messages in calls of models only. Of a replayed answer it gets the
+    event that shows it.
+    """
+    message = output.message if output.choices else None
+    if message is None or message.id is None:
+        return None
+    place = next((n for n, m in enumerate(messages, 1) if m.id == message.id), len(messages))
+    event = (message.metadata or {}).get(ANSWER_EVENT)
+    return Reference(
+        type="event" if event else "message", cite=f"[M{place}]", id=event or message.id
+    )
+
+
+def references(answer: Reference | None) -> list[dict[str, Any]]:
     """What makes the viewer open a score beside the message that it is about."""
-    if not message_id:
-        return []
-    return [Reference(type="message", cite="[answer]", id=message_id).model_dump()]
+    return [answer.model_dump()] if answer else []
