@@ -21,7 +21,7 @@ from inspect_clbench.benchmarks import ERROR_TYPES, OVERALL
 from inspect_clbench.choices import By, ErrorsBy
 from inspect_clbench.errors import ClbenchError
 from inspect_clbench.logs.answers import ERROR_TYPES_SCORER, Answer, read_labels
-from inspect_clbench.logs.files import Log, Paths
+from inspect_clbench.logs.files import Log, Paths, find_logs
 from inspect_clbench.logs.series import Series, by_dataset, load_series, series_names
 from inspect_clbench.metrics.error_types import coverage
 
@@ -104,35 +104,27 @@ def errors(
 
 def load_labelled(paths: Paths) -> tuple[list[Series], list[Log]]:
     """The series whose failed answers have error types, and the logs that have none."""
+    logs = find_logs(paths)
     having: set[str] = set()
-    lacking: list[Log] = []
+    lacking: set[str] = set()
 
     def read(log: Log) -> list[Answer]:
         answers = read_labels(log)
-        if answers:
-            having.add(log.eval_id)
-        else:
-            lacking.append(log)
+        (having if answers else lacking).add(log.eval_id)
         return answers
 
     try:
-        series = load_series(paths, read)
+        series = load_series(logs, read)
     except ClbenchError:
-        lacking.sort(key=_oldest_first)
-        if lacking and not having:
-            raise ClbenchError(
-                f"{lacking[0]}: its failed answers have no error types yet. Have them labelled: "
-                f"inspect score {lacking[0]} --scorer inspect_clbench/{ERROR_TYPES_SCORER} --action append "
-                "--overwrite --model-role grader=JUDGE"
-            ) from None
-        raise
+        if not lacking or having:
+            raise
+        raise ClbenchError(
+            f"{logs[0]}: its failed answers have no error types yet. Have them labelled: "
+            f"inspect score {logs[0]} --scorer inspect_clbench/{ERROR_TYPES_SCORER} --action append "
+            "--overwrite --model-role grader=JUDGE"
+        ) from None
     # A log's copy from before it was labelled says nothing more.
-    lacking.sort(key=_oldest_first)  # logs are read several at a time
-    return series, [log for log in lacking if log.eval_id not in having]
-
-
-def _oldest_first(log: Log) -> tuple[str, str]:
-    return log.header.eval.created, log.location
+    return series, [log for log in logs if log.eval_id in lacking - having]
 
 
 def _main_table(series: Sequence[Series], published: bool) -> RateTable:

@@ -7,7 +7,9 @@ from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 from math import nan
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from pydantic import BeforeValidator, TypeAdapter
 
 from inspect_clbench.analysis.statistics import Rate
 from inspect_clbench.benchmarks import OVERALL
@@ -21,12 +23,18 @@ Unlike = Literal["judge", "prompt", "draw", "runs"]
 Block = Literal["main", "leaderboard", "sub_category", "length", "thresholds", "error_types"]
 
 
+def _rate(printed: tuple[float, float | None]) -> Rate:
+    mean, std = printed
+    # A printed 23.7 is the fraction 0.237, not the nearest neighbour of 23.7 / 100.
+    return Rate(round(mean / 100, 4), nan if std is None else round(std / 100, 4))
+
+
 @dataclass(frozen=True)
 class PublishedRow:
     """The published rates of one model, by the name of their column."""
 
     model: str
-    rates: dict[str, Rate]
+    rates: dict[str, Annotated[Rate, BeforeValidator(_rate)]]
     note: str = ""
 
 
@@ -74,18 +82,7 @@ def published_table(benchmark: str, block: Block) -> Published | None:
             `thresholds`; `error_types`.
     """
     found = _all().get(benchmark, {}).get(block)
-    if found is None:
-        return None
-    rows = tuple(
-        PublishedRow(
-            row["model"],
-            {name: _rate(*figures) for name, figures in row["rates"].items()},
-            row.get("note", ""),
-        )
-        for row in found["rows"]
-    )
-    told = {name: found[name] for name in ("runs", "judge", "tasks") if name in found}
-    return Published(found["source"], rows, **told)
+    return TypeAdapter(Published).validate_python(found) if found else None
 
 
 def published_tables(benchmark: str, blocks: Iterable[Block]) -> list[Published]:
@@ -104,11 +101,6 @@ def published_rate(benchmark: str, model: str) -> float:
     main = published_table(benchmark, "main")
     found = (row.rates[OVERALL].mean for row in main.rows if row.model == model) if main else ()
     return next(iter(found), nan)
-
-
-def _rate(mean: float, std: float | None) -> Rate:
-    # A printed 23.7 is the fraction 0.237, not the nearest neighbour of 23.7 / 100.
-    return Rate(round(mean / 100, 4), nan if std is None else round(std / 100, 4))
 
 
 @cache
