@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from inspect_clbench.analysis.frames import Result, with_interval
+from inspect_clbench.analysis.frames import Result
 from inspect_clbench.analysis.statistics import Figure, kappa_figure, share_figure
 from inspect_clbench.analysis.verdicts import (
     AnswerKey,
@@ -177,20 +177,24 @@ class Agreement(Result):
                 yield {
                     "level": level.name,
                     **{name: getattr(pair, name) for name in _RECORDED},
-                    **with_interval("agreement", pair.agreement),
-                    **with_interval("kappa", pair.kappa),
+                    **_flat("agreement", pair.agreement),
+                    **_flat("kappa", pair.kappa),
                 }
             if len(level.pairs) > 1:
                 yield {
                     "level": level.name,
                     "compared": level.compared,
-                    **with_interval("agreement", level.agreement),
-                    **with_interval("unanimous", level.unanimous),
-                    **with_interval("alpha", level.alpha),
+                    **_flat("agreement", level.agreement),
+                    **_flat("unanimous", level.unanimous),
+                    **_flat("alpha", level.alpha),
                 }
 
 
 _RECORDED = ("first", "second", "both", "only_first", "only_second", "neither", "compared")
+
+
+def _flat(name: str, figure: Figure) -> dict[str, float | None]:
+    return {name: figure.value, f"{name}_low": figure.low, f"{name}_high": figure.high}
 
 
 def agreement(

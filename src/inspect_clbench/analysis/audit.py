@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from inspect_clbench.analysis.frames import Result, with_interval
+from inspect_clbench.analysis.frames import Result
 from inspect_clbench.analysis.sampled import Item, sampled
 from inspect_clbench.analysis.statistics import Figure, Rate, design_of, interval_of, rate_of
 from inspect_clbench.errors import ClbenchError
@@ -96,11 +96,15 @@ class Audit(Result):
                 "met_flipped": one.rubrics_flipped[True],
                 "missed": one.rubrics[False],
                 "missed_flipped": one.rubrics_flipped[False],
-                **with_interval("flips", one.flips),
-                **with_interval("rubric_flips", one.rubric_flips),
-                **with_interval("solving_rate", one.rate),
-                **with_interval("moved", one.moved),
+                **_flat("flips", one.flips),
+                **_flat("rubric_flips", one.rubric_flips),
+                **_flat("solving_rate", one.rate),
+                **_flat("moved", one.moved),
             }
+
+
+def _flat(name: str, figure: Figure) -> dict[str, float | None]:
+    return {name: figure.value, f"{name}_low": figure.low, f"{name}_high": figure.high}
 
 
 def read_audit(path: Paths) -> Audit:

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from math import inf, nan
 from typing import Any
 
-from inspect_clbench.analysis.frames import Result, with_interval
+from inspect_clbench.analysis.frames import Result
 from inspect_clbench.analysis.groups import divide
 from inspect_clbench.analysis.sampled import (
     Item,
@@ -130,8 +130,12 @@ class Correction(Result):
                     "name": one.name,
                     "group": row.group,
                     "judged": row.judged.mean,
-                    **with_interval("corrected", row.rate),
-                    **with_interval("rogan_gladen", row.rogan_gladen),
+                    "rate": row.rate.value,
+                    "low": row.rate.low,
+                    "high": row.rate.high,
+                    "rogan_gladen": row.rogan_gladen.value,
+                    "rogan_gladen_low": row.rogan_gladen.low,
+                    "rogan_gladen_high": row.rogan_gladen.high,
                     "labels_solved": row.labels[True],
                     "labels_not_solved": row.labels[False],
                     "answers_solved": row.answers[True],

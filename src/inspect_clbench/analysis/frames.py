@@ -19,10 +19,3 @@ class Result:
         import pandas as pd
 
         return pd.DataFrame(list(self.records()))
-
-
-def with_interval(
-    name: str, figure: tuple[float | None, float | None, float | None]
-) -> dict[str, float | None]:
-    """A figure and the ends of its interval, as fields of a record."""
-    return dict(zip((name, f"{name}_low", f"{name}_high"), figure, strict=True))
