@@ -10,9 +10,11 @@ STAMP := .venv/.stamp
 PARALLEL := -n 3 --dist worksteal
 
 # What shows whether other versions of Python or of what we depend on will do: the plugin's
-# own path, and a file of tests for each direct dependency.
-ACROSS := $(PARALLEL) --hypothesis-profile few tests/judge tests/test_demo.py \
-  tests/test_examples.py tests/test_metrics.py tests/analysis/test_paired.py \
+# own path, and a file of tests for each direct dependency. Another Python also reads verdicts,
+# for which nothing but Python is needed.
+ACROSS := $(PARALLEL) --hypothesis-profile few tests/judge/test_prompt.py \
+  tests/judge/test_error_types.py tests/test_demo.py tests/test_examples.py \
+  tests/test_metrics.py tests/analysis/test_paired.py \
   tests/output/test_golden.py tests/output/test_plots.py::test_files_are_what_they_say \
   tests/test_hub.py::test_the_hub_gives_the_pinned_file_and_then_is_not_needed
 
@@ -55,7 +57,7 @@ lowest:
 
 python3.%:
 	$(call install,$@,.venv-$@,constraints.txt)
-	.venv-$@/bin/pytest $(ACROSS)
+	.venv-$@/bin/pytest $(ACROSS) tests/judge
 
 # What the pages say about speed and cost, on the real rows where they are.
 DATA ?= ../shared/data/CL-bench.jsonl.xz

@@ -1,5 +1,6 @@
 """Fixtures shared by all tests."""
 
+import fcntl
 import json
 import os
 from collections.abc import Callable, Iterator
@@ -8,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
-from inspect_ai.log import EvalLog
+from inspect_ai.log import EvalLog, read_eval_log
 from inspect_ai.model import get_model
 from tenacity import wait_fixed
 
@@ -37,19 +38,25 @@ def real_data() -> str:
 
 
 @pytest.fixture(scope="session")
-def demo_run(tmp_path_factory: pytest.TempPathFactory) -> EvalLog:
-    """The log of a demo run with three epochs, always the same one.
+def demo_run(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> EvalLog:
+    """The log of a demo run with three epochs, always the same one, of all test processes.
 
     The demo's models count their calls: these are no other test's, and one at a time.
     """
-    log = run_eval(
-        "demo",
-        tmp_path_factory.mktemp("demo"),
-        model=get_model("clbench_demo/student", memoize=False),
-        model_roles={"grader": get_model("clbench_demo/judge", memoize=False)},
-        epochs=3,
-        max_samples=1,
-    )
+    base = tmp_path_factory.getbasetemp()
+    folder = (base if worker_id == "master" else base.parent) / "demo"
+    with folder.with_suffix(".lock").open("w", encoding="utf-8") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if made := list(folder.glob("*.eval")):
+            return read_eval_log(str(made[0]))
+        log = run_eval(
+            "demo",
+            folder,
+            model=get_model("clbench_demo/student", memoize=False),
+            model_roles={"grader": get_model("clbench_demo/judge", memoize=False)},
+            epochs=3,
+            max_samples=1,
+        )
     assert log.status == "success", log.error
     return log
 

@@ -38,15 +38,6 @@ def test_the_installed_command(demo_log: str) -> None:
     assert done.stdout == render(report(demo_log), "markdown")
 
 
-@pytest.mark.long
-def test_the_installed_command_ends_with_one_line_and_code_2() -> None:
-    done = subprocess.run([CLBENCH, "report", "no-such.eval"], capture_output=True, text=True)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == (
-        "clbench: no-such.eval: no such file or folder. Give a .eval file or a folder of them.\n"
-    )
-
-
 def test_report_offers_what_the_function_does(demo_log: str) -> None:
     code, out, _ = clbench(
         "report", demo_log, "--by", "length", "--by", "turns", "--thresholds", "--ci",
@@ -118,7 +109,7 @@ def test_bad_logs_end_with_one_line_and_code_2(demo_log: str, tmp_path: Path) ->
     cut.write_bytes(Path(demo_log).read_bytes()[:5000])
     running = running_log(demo_log, tmp_path / "running.eval")
     for arguments, message in (
-        ([str(tmp_path / "none.eval")], "no such file or folder"),
+        (["none.eval"], "none.eval: no such file or folder. Give a .eval file or a folder"),
         ([str(empty)], "no log there"),
         ([other_log(tmp_path / "other")], "a log of sums, not of clbench"),
         ([str(cut)], "not a readable log"),
@@ -168,15 +159,6 @@ def test_progress_shows_on_a_terminal_when_it_takes_long(
     assert (done.exit_code, done.stdout) == (0, quiet.stdout)
     assert "Reading samples" in shown
     assert "Reading" not in done.stdout
-
-
-def test_a_report_can_be_a_page(demo_log: str, tmp_path: Path) -> None:
-    output = tmp_path / "page.html"
-    assert clbench("report", demo_log, "-o", str(output)) == (0, "", f"Wrote {output}\n")
-    assert output.read_text("utf-8").startswith("<!DOCTYPE html>")
-    code, out, _ = clbench("report", demo_log, "--format", "html")
-    assert code == 0
-    assert out.startswith("<!DOCTYPE html>")
 
 
 def test_run_configs_are_found_by_name() -> None:

@@ -14,7 +14,7 @@ from inspect_ai.log import EvalLog, read_eval_log, recompute_metrics, write_eval
 
 from inspect_clbench import ClbenchError, clbench, error_types, rubric_judge
 from inspect_clbench.metrics.error_types import Labelled, coverage, within_draw
-from tests.support.builders import row, run_eval, verdict, write_rows
+from tests.support.builders import row, verdict, write_rows
 from tests.support.command import Result
 from tests.support.error_types import Labeller, labels_reply, metrics, values
 from tests.support.logs import make_log
@@ -196,17 +196,10 @@ def test_inspect_score_with_overwrite_says_what_is_missing(
 
 
 def test_a_judge_that_cannot_work_stops_the_labelling(serve: Serve, tmp_path: Path) -> None:
-    def script(call: Any) -> Reply:
-        if call.model == "student":
-            return Reply("Answer.")
-        if call.model == "judge":
-            return Reply(verdict(0, ["no", "no", "no"]))
-        return Reply(status=401, error="invalid key")
-
-    server = serve(script)
-    dataset = write_rows(tmp_path / "rows.jsonl", [row(f"t{i}") for i in range(4)])
-    log = run_eval(dataset, tmp_path)
+    server = serve(lambda call: Reply(status=401, error="invalid key"))
+    names = [f"t{i}" for i in range(4)]
+    log = make_log(tmp_path, [row(name) for name in names], {name: ["nnn"] for name in names})
     roles = {"grader": "openai-api/loop/other"}
     with pytest.raises(ClbenchError, match="openai-api/loop/other"):
         score(log, error_types(), model_roles=roles, action="append", display="none")
-    assert len(server.calls_of("other")) <= 4, "a refused key is not tried again"
+    assert 1 <= len(server.calls_of("other")) <= 4, "a refused key is not tried again"

@@ -61,24 +61,24 @@ def test_answers_reach_the_judge_unchanged_once_and_are_never_taken_for_its_verd
         assert expected.split("=== BEGIN ANSWER ===\n", 1)[1].startswith(answer), name
 
 
-@pytest.mark.parametrize("where", ["answer", "rubric"])
 def test_a_judge_that_only_quotes_a_fake_verdict_is_asked_again(
-    serve: Serve, tmp_path: Path, where: str
+    serve: Serve, tmp_path: Path
 ) -> None:
     fake = FAKE.replace('"', "'")
-    answer, rubric = (fake, "Be kind.") if where == "answer" else ("Yes.", f"Says {fake}.")
 
     def script(call: Call) -> Reply:
         if call.model == "student":
-            return Reply(answer)
+            return Reply(fake if name_of(call) == "answer" else "Yes.")
         quoted = verdict(1, ["yes"], "Everything is …")
         return Reply(f"It is just this: {quoted}" if call.attempt == 1 else BAD)
 
     serve(script)
-    rows = [row("x", rubrics=[rubric])]
+    rows = [row("answer", rubrics=["Be kind."]), row("rubric", rubrics=[f"Says {fake}."])]
     log = run_eval(write_rows(tmp_path / "rows.jsonl", rows), tmp_path)
-    score = ((log.samples or [])[0].scores or {})["rubric_judge"]
-    assert (score.value, (score.metadata or {})["judge_attempts"]) == ("I", 2)
+    scores = [(sample.scores or {})["rubric_judge"] for sample in log.samples or []]
+    assert [(one.value, (one.metadata or {})["judge_attempts"]) for one in scores] == [
+        ("I", 2)
+    ] * 2
 
 
 def test_lone_surrogates_do_not_cost_a_row(serve: Serve, tmp_path: Path) -> None:
@@ -96,15 +96,18 @@ def test_lone_surrogates_do_not_cost_a_row(serve: Serve, tmp_path: Path) -> None
     assert sample.scores
 
 
-@pytest.mark.parametrize("newline", ["\r\n", "\n", "\u2028"])
-def test_rubrics_with_line_breaks_stay_one_entry(
-    serve: Serve, tmp_path: Path, newline: str
-) -> None:
+def test_rubrics_with_line_breaks_stay_one_entry(serve: Serve, tmp_path: Path) -> None:
     serve(lambda call: Reply("Answer.") if call.model == "student" else Reply(BAD))
-    rubrics = [f"First{newline}- **not a list**{newline}# nor a title", "Second", "Third"]
-    log = run_eval(write_rows(tmp_path / "rows.jsonl", [row("x", rubrics=rubrics)]), tmp_path)
-    explanation = ((log.samples or [])[0].scores or {})["rubric_judge"].explanation or ""
-    assert len([line for line in explanation.splitlines() if line.startswith("- ")]) == 3
+    rows = [
+        row(name, rubrics=[f"First{end}- **not a list**{end}# nor a title", "Second", "Third"])
+        for name, end in (("windows", "\r\n"), ("unix", "\n"), ("unicode", "\u2028"))
+    ]
+    log = run_eval(write_rows(tmp_path / "rows.jsonl", rows), tmp_path)
+    assert len(log.samples or []) == 3
+    for sample in log.samples or []:
+        explanation = (sample.scores or {})["rubric_judge"].explanation or ""
+        lines = [line for line in explanation.splitlines() if line.startswith("- ")]
+        assert len(lines) == 3, sample.id
 
 
 def test_names_that_a_terminal_would_obey_are_printed_harmless(

@@ -4,6 +4,7 @@ import json
 import re
 import subprocess
 import sys
+import sysconfig
 import zipfile
 from pathlib import Path
 
@@ -33,6 +34,21 @@ def bare(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def install(programs: Path, *packages: str | Path) -> None:
     uv: list[str | Path] = [sys.executable, "-m", "uv", "pip", "install"]
     run(*uv, "--python", programs / "python", "-c", ROOT / "constraints.txt", *packages)
+    link_bytecode(programs)
+
+
+def link_bytecode(programs: Path) -> None:
+    """Link to what this environment has compiled of the same files: it is most of the work.
+
+    What is not of the very same file, Python compiles anew.
+    """
+    ours = Path(sysconfig.get_path("purelib"))
+    (theirs,) = programs.parent.glob("lib/python*/site-packages")
+    for compiled in ours.rglob("__pycache__/*.pyc"):
+        link = theirs / compiled.relative_to(ours)
+        if link.parents[1].exists() and not link.exists():
+            link.parent.mkdir(exist_ok=True)
+            link.symlink_to(compiled)
 
 
 def run(*command: str | Path, cwd: Path | None = None) -> str:

@@ -2,7 +2,7 @@
 
 import threading
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,8 @@ from inspect_clbench.regrade import regrade
 from inspect_clbench.scoring.error_types import error_types
 from tests.support.builders import metrics_of, row, run_eval, verdict, write_rows
 from tests.support.command import clbench
+from tests.support.logs import make_log
+from tests.support.scripted import GARBLED
 from tests.support.server import Call, LoopbackServer, Reply, Script
 
 Serve = Callable[[Script], LoopbackServer]
@@ -42,10 +44,39 @@ def entries(path: str) -> dict[str, bytes]:
         return {name: archive.read(name) for name in archive.namelist()}
 
 
+NAMES = ["good1", "bad1", "good2", "bad2"]
+
+
 @pytest.fixture
 def dataset(tmp_path: Path) -> str:
-    names = ["good1", "bad1", "good2", "bad2"]
-    return write_rows(tmp_path / "rows.jsonl", [row(name) for name in names])
+    return write_rows(tmp_path / "rows.jsonl", [row(name) for name in NAMES])
+
+
+def failed_log(folder: Path, address: str, names: Sequence[str] = NAMES) -> str:
+    """The log of a run whose judge at this address had no verdict for the bad ones."""
+    plan = {name: [GARBLED if name.startswith("bad") else "yyy"] for name in names}
+    rows = [row(name) for name in names]
+    log = make_log(folder, rows, plan, provider="openai-api/loop").location
+    change_header(log, grader=ModelConfig(model="openai-api/loop/judge", base_url=address))
+    return log
+
+
+def change_header(path: str, **roles: Any) -> None:
+    log = read_eval_log(path)
+    scorers = log.eval.scorers or []
+    if "options" in roles:
+        scorers[0].options = roles.pop("options")
+    log.eval.model_roles = roles or log.eval.model_roles
+    write_eval_log(log, path)
+
+
+@pytest.fixture
+def failed(serve: Serve, tmp_path: Path) -> tuple[LoopbackServer, str]:
+    """The server of a judge that is mended, and the log of two rows without a verdict."""
+    judge = Judge()
+    judge.mended = True
+    server = serve(judge)
+    return server, failed_log(tmp_path / "logs", server.url)
 
 
 @pytest.mark.long
@@ -80,14 +111,11 @@ def test_only_failed_rows_are_asked_again(serve: Serve, dataset: str, tmp_path: 
 
 @pytest.mark.parametrize("name", ["other.eval", "other.json"])
 def test_another_judge_may_be_asked(
-    serve: Serve, dataset: str, tmp_path: Path, name: str
+    failed: tuple[LoopbackServer, str], tmp_path: Path, name: str
 ) -> None:
-    judge = Judge()
-    serve(judge)
-    log = run_eval(dataset, tmp_path)
-    judge.mended = True
+    _, log = failed
     output = tmp_path / name
-    done = regrade(log.location, judge="openai-api/loop/harsh", output=str(output))
+    done = regrade(log, judge="openai-api/loop/harsh", output=str(output))
     assert (done.asked, done.still_failed) == (2, 0)
     judges = {
         str(s.id): ((s.scores or {})["rubric_judge"].metadata or {})["judge"]
@@ -99,19 +127,16 @@ def test_another_judge_may_be_asked(
         "good2": "openai-api/loop/judge",
         "bad2": "openai-api/loop/harsh",
     }
-    assert metrics_of(read_eval_log(log.location))["judge_failures"] == 2, "the log is kept"
+    assert metrics_of(read_eval_log(log))["judge_failures"] == 2, "the log is kept"
 
 
-def test_a_log_without_failures_stays_as_it_is(
-    serve: Serve, dataset: str, tmp_path: Path
-) -> None:
-    judge = Judge()
-    judge.mended = True
-    serve(judge)
-    log = run_eval(dataset, tmp_path)
-    before = Path(log.location).read_bytes()
-    assert regrade(log.location).asked == 0
-    assert Path(log.location).read_bytes() == before
+def test_a_log_without_failures_stays_as_it_is(serve: Serve, tmp_path: Path) -> None:
+    server = serve(Judge())
+    log = failed_log(tmp_path, server.url, ["good1", "good2"])
+    before = Path(log).read_bytes()
+    assert regrade(log).asked == 0
+    assert Path(log).read_bytes() == before
+    assert server.calls == []
 
 
 def test_something_that_is_no_log(tmp_path: Path) -> None:
@@ -138,43 +163,19 @@ def test_a_log_on_s3_is_graded_where_it_is(serve: Serve, dataset: str, bucket: s
     assert metrics_of(read_eval_log(log.location))["judge_failures"] == 0
 
 
-def test_error_types_from_before_are_pointed_out(
-    serve: Serve, dataset: str, tmp_path: Path
-) -> None:
-    judge = Judge()
-    serve(judge)
-    log = run_eval(dataset, tmp_path)
-    write_eval_log(score(read_eval_log(log.location), error_types(), action="append"))
-    judge.mended = True
-    code, _, errors = clbench("regrade", log.location)
+def test_error_types_from_before_are_pointed_out(failed: tuple[LoopbackServer, str]) -> None:
+    _, log = failed
+    write_eval_log(score(read_eval_log(log), error_types(), action="append"))
+    code, _, errors = clbench("regrade", log)
     assert code == 0
     assert "error types are from before: 2 rows count there as without a verdict" in errors
 
 
-@pytest.fixture
-def failed(serve: Serve, dataset: str, tmp_path: Path) -> tuple[Judge, LoopbackServer, str]:
-    """A judge that is mended, its server, and the log of two rows without a verdict."""
-    judge = Judge()
-    server = serve(judge)
-    log = run_eval(dataset, tmp_path)
-    judge.mended = True
-    server.calls.clear()
-    return judge, server, log.location
-
-
-def change_header(path: str, **roles: Any) -> None:
-    log = read_eval_log(path)
-    scorers = log.eval.scorers or []
-    if "options" in roles:
-        scorers[0].options = roles.pop("options")
-    log.eval.model_roles = roles or log.eval.model_roles
-    write_eval_log(log, path)
-
-
 def test_a_log_that_changes_while_its_judge_is_asked_is_left_alone(
-    serve: Serve, dataset: str, tmp_path: Path
+    serve: Serve, tmp_path: Path
 ) -> None:
     judge = Judge()
+    judge.mended = True
     path = ""
 
     def write_theirs() -> None:
@@ -183,15 +184,13 @@ def test_a_log_that_changes_while_its_judge_is_asked_is_left_alone(
         write_eval_log(log, path)
 
     def meanwhile(call: Call) -> Reply:
-        if judge.mended and "to bad1" in call.prompt:
+        if "to bad1" in call.prompt:
             other = threading.Thread(target=write_theirs)  # not in the server's event loop
             other.start()
             other.join(20)
         return judge(call)
 
-    serve(meanwhile)
-    path = run_eval(dataset, tmp_path / "logs").location
-    judge.mended = True
+    path = failed_log(tmp_path / "logs", serve(meanwhile).url)
     code, out, err = clbench("regrade", path)
     assert (code, out) == (2, "")
     assert f"{path}: was written by somebody else meanwhile, and is left as it is." in err
@@ -203,9 +202,9 @@ def test_a_log_that_changes_while_its_judge_is_asked_is_left_alone(
 
 @pytest.mark.parametrize("output", ["{log}", "{folder}", "{folder}/typo/x.eval"])
 def test_a_target_that_cannot_be_written_is_refused_before_the_judge_is_asked(
-    failed: tuple[Judge, LoopbackServer, str], output: str
+    failed: tuple[LoopbackServer, str], output: str
 ) -> None:
-    _, server, log = failed
+    server, log = failed
     place = output.format(log=log, folder=Path(log).parent)
     code, out, err = clbench("regrade", log, "--output", place)
     assert (code, out, err.count("\n")) == (2, "", 1)
@@ -215,31 +214,24 @@ def test_a_target_that_cannot_be_written_is_refused_before_the_judge_is_asked(
 def test_verdicts_that_were_given_before_the_judge_was_gone_are_kept(
     serve: Serve, tmp_path: Path
 ) -> None:
-    names = [f"bad{number}" for number in range(8)]
-    dataset = write_rows(tmp_path / "rows.jsonl", [row(name) for name in names])
-    mended = False
-
     def judge(call: Call) -> Reply:
-        if call.model == "judge" and mended:
-            return Reply(GOOD) if "to bad0" in call.prompt else Reply(status=401, delay=0.5)
-        return Judge()(call)
+        return Reply(GOOD) if "to bad0" in call.prompt else Reply(status=401, delay=0.5)
 
-    serve(judge)
-    log = run_eval(dataset, tmp_path)
-    mended = True
-    code, out, err = clbench("regrade", log.location)
+    names = [f"bad{number}" for number in range(8)]
+    log = failed_log(tmp_path, serve(judge).url, names)
+    code, out, err = clbench("regrade", log)
     assert (code, out) == (2, "")
     assert "The judge cannot work: role grader, model openai-api/loop/judge" in err
     assert "of 8 rows." in err
-    again = read_eval_log(log.location)
+    again = read_eval_log(log)
     assert metrics_of(again)["judge_failures"] == 7
     assert metrics_of(again)["solving_rate"] == pytest.approx(1 / 8)
 
 
 def test_an_address_that_only_the_log_names_is_not_asked(
-    failed: tuple[Judge, LoopbackServer, str], monkeypatch: pytest.MonkeyPatch
+    failed: tuple[LoopbackServer, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    _, server, log = failed
+    server, log = failed
     theirs = server.url
     monkeypatch.setenv("LOOP_BASE_URL", "http://127.0.0.1:9/v1")
     code, out, err = clbench("regrade", log)
@@ -253,9 +245,9 @@ def test_an_address_that_only_the_log_names_is_not_asked(
 
 
 def test_model_arguments_out_of_a_log_need_a_yes(
-    failed: tuple[Judge, LoopbackServer, str],
+    failed: tuple[LoopbackServer, str],
 ) -> None:
-    _, server, log = failed
+    server, log = failed
     name = "openai-api/loop/judge"
     change_header(log, grader=ModelConfig(model=name, args={"responses_api": False}))
     code, _, err = clbench("regrade", log)
@@ -265,8 +257,8 @@ def test_model_arguments_out_of_a_log_need_a_yes(
     assert clbench("regrade", log, "--judge", name).exit_code == 0
 
 
-def test_no_other_model_of_a_log_is_built(failed: tuple[Judge, LoopbackServer, str]) -> None:
-    _, _, log = failed
+def test_no_other_model_of_a_log_is_built(failed: tuple[LoopbackServer, str]) -> None:
+    _, log = failed
     change = read_eval_log(log)
     change.eval.model = "hf/some/weights"
     change.eval.model_args = {"model_path": "/nowhere"}
@@ -278,9 +270,9 @@ def test_no_other_model_of_a_log_is_built(failed: tuple[Judge, LoopbackServer, s
 
 @pytest.mark.parametrize("prompt", ["{folder}/template.txt", "~/secret", 3])
 def test_a_template_out_of_a_log_is_not_opened(
-    failed: tuple[Judge, LoopbackServer, str], prompt: Any, tmp_path: Path
+    failed: tuple[LoopbackServer, str], prompt: Any, tmp_path: Path
 ) -> None:
-    _, server, log = failed
+    server, log = failed
     (tmp_path / "template.txt").write_text("{rubrics_text} {model_output}")
     named = prompt.format(folder=tmp_path) if isinstance(prompt, str) else prompt
     change_header(log, options={"judge_prompt": named})
@@ -293,9 +285,9 @@ def test_a_template_out_of_a_log_is_not_opened(
     "options", [{"attempts": 0}, {"attempts": "x"}, {"nonsense": 1}, {"judge_failure": "x"}]
 )
 def test_options_that_are_wrong_are_one_line(
-    failed: tuple[Judge, LoopbackServer, str], options: dict[str, Any]
+    failed: tuple[LoopbackServer, str], options: dict[str, Any]
 ) -> None:
-    _, server, log = failed
+    server, log = failed
     change_header(log, options=options)
     code, out, err = clbench("regrade", log)
     assert (code, out, server.calls) == (2, "", [])
@@ -313,10 +305,10 @@ def test_options_that_are_wrong_are_one_line(
 def test_a_judge_that_cannot_be_built_is_one_line(
     judge: str,
     message: str,
-    failed: tuple[Judge, LoopbackServer, str],
+    failed: tuple[LoopbackServer, str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    _, _, log = failed
+    _, log = failed
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     before = Path(log).read_bytes()
     code, out, err = clbench("regrade", log, "--judge", judge)
@@ -334,9 +326,9 @@ def test_a_folder_is_refused(tmp_path: Path) -> None:
 
 
 def test_verdicts_that_were_given_before_an_interrupt_are_kept(
-    failed: tuple[Judge, LoopbackServer, str], monkeypatch: pytest.MonkeyPatch
+    failed: tuple[LoopbackServer, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    _, _, log = failed
+    _, log = failed
 
     def interrupted(part: EvalLog, *arguments: Any, **options: Any) -> None:
         first = part.model_copy(update={"samples": (part.samples or [])[:1]})
@@ -350,9 +342,9 @@ def test_verdicts_that_were_given_before_an_interrupt_are_kept(
 
 
 def test_a_password_in_an_address_is_not_printed(
-    failed: tuple[Judge, LoopbackServer, str],
+    failed: tuple[LoopbackServer, str],
 ) -> None:
-    _, _, log = failed
+    _, log = failed
     address = "https://me:hunter2@example.org/v1?key=hunter3"
     change_header(log, grader=ModelConfig(model="openai-api/loop/judge", base_url=address))
     code, out, err = clbench("regrade", log)

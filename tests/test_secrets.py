@@ -122,23 +122,25 @@ def written(log: EvalLog, folder: Path) -> str:
     return ours(log) + str(shown) + "".join(path.read_text("utf-8") for path in files)
 
 
-@pytest.mark.parametrize("status", [400, 500])
 def test_a_judges_server_that_sends_the_key_back(
-    serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, status: int
+    serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("inspect_clbench.judge.asking.PAUSES", (0.0, 0.0))
     monkeypatch.setenv("OTHER_API_KEY", PLAIN_KEY)
     echo = f"bad request: {{'Authorization': 'Bearer {KEY}'}} and {PLAIN_KEY}"
 
     def script(call: Call) -> Reply:
-        if call.model == "student" or "TASK" not in str(call.messages):
-            return Reply("An answer. TASK")
-        return Reply(status=status, error=echo)
+        if call.model == "student":
+            return Reply(f"An answer. STATUS={500 if 'TASK=y' in call.prompt else 400}")
+        status = call.prompt.partition("STATUS=")[2][:3]
+        return Reply(status=int(status), error=echo) if status else Reply("ready")
 
     serve(script)
-    log = run_eval(write_rows(tmp_path / "rows.jsonl", [row("x")]), tmp_path)
-    score = ((log.samples or [])[0].scores or {})["rubric_judge"]
-    assert "[hidden]" in (score.metadata or {})["judge_error"]
+    log = run_eval(write_rows(tmp_path / "rows.jsonl", [row("x"), row("y")]), tmp_path)
+    assert len(log.samples or []) == 2
+    for sample in log.samples or []:
+        score = (sample.scores or {})["rubric_judge"]
+        assert "[hidden]" in (score.metadata or {})["judge_error"]
     text = written(log, tmp_path / "out")
     assert KEY not in text
     assert PLAIN_KEY not in text

@@ -171,15 +171,13 @@ def test_an_unknown_group_is_refused(labelled: str) -> None:
         errors(labelled, by="length")
 
 
-@pytest.mark.parametrize("ending", ["png", "svg", "pdf", "html"])
-def test_the_heatmap_is_drawn(labelled: str, tmp_path: Path, ending: str) -> None:
-    output = tmp_path / f"types.{ending}"
+def test_the_heatmap_is_drawn(labelled: str, tmp_path: Path) -> None:
+    output = tmp_path / "types.svg"
     error_heatmap(labelled, str(output), by="sub_category")
-    start = {"png": b"\x89PNG", "pdf": b"%PDF", "svg": b"<svg", "html": b"<!DOCTYPE"}[ending]
-    assert start in output.read_bytes()[:200]
-    if ending == "svg":
-        for words in ("Context Ignored", "Workflow Orchestration", "66.7", "100.0"):
-            assert words in output.read_text("utf-8")
+    drawn = output.read_text("utf-8")
+    assert drawn.startswith("<svg")
+    for words in ("Context Ignored", "Workflow Orchestration", "66.7", "100.0"):
+        assert words in drawn
 
 
 def test_the_command_prints_all_formats(labelled: str, tmp_path: Path) -> None:

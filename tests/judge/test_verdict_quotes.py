@@ -3,7 +3,6 @@
 import html
 import json
 import random
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -250,12 +249,10 @@ def written(rng: random.Random) -> str:
 
 @pytest.mark.long
 def test_no_reply_raises_or_is_solved_against_the_judges_last_words() -> None:
-    """A fuzzer with a fixed seed and a bound on its time."""
+    """A fuzzer with a fixed seed, the same on every machine."""
     rng = random.Random(20261118)
-    ends = time.monotonic() + 20
-    replies = solved = 0
-    while replies < 30_000 and time.monotonic() < ends:
-        replies += 1
+    solved = 0
+    for _ in range(10_000):
         pieces = [rng.choice(INTROS) + written(rng) for _ in range(rng.choice((1, 1, 1, 2, 3)))]
         last = rng.choice(SAID_AFTER) if rng.random() < 0.7 else ""
         reply = rng.choice(("", " ", "\n\n")).join([*pieces, last])
@@ -268,5 +265,4 @@ def test_no_reply_raises_or_is_solved_against_the_judges_last_words() -> None:
             assert not last, reply
             words = reply.split("{")[0].replace("json", "")
             assert SCORE_KEY not in answer or not any(map(str.isalnum, words)), reply
-    assert replies > 3_000
     assert solved > 20  # the search gets somewhere

@@ -85,6 +85,13 @@ def test_it_needs_nothing_from_elsewhere(page: str) -> None:
     assert outside <= {"http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"}
 
 
+@pytest.fixture
+def without_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They take most of the time, and are tested elsewhere."""
+    monkeypatch.setitem(sys.modules, "vl_convert", None)
+
+
+@pytest.mark.usefixtures("without_pictures")
 def test_the_main_table_stands_before_those_asked_for(demo_log: str) -> None:
     text = Page(report_page(demo_log, by="turns", thresholds=True, published=True)).text
     places = [
@@ -107,17 +114,21 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(folder)
 
 
-def test_names_stay_names(hostile: str) -> None:
-    page = report_page(hostile)
-    found = Page(page)
+@pytest.fixture(scope="module")
+def hostile_page(hostile: str) -> Page:
+    return Page(report_page(hostile))
+
+
+def test_names_stay_names(hostile_page: Page) -> None:
+    found = hostile_page
     assert HOSTILE in found.text
     assert "<u>judge</u>" in found.text
     assert not {"script", "b", "i", "u"} & set(found.tags)
     assert not found.handlers
 
 
-def test_gaps_and_differences_are_told(hostile: str) -> None:
-    text = Page(report_page(hostile)).text
+def test_gaps_and_differences_are_told(hostile: str, hostile_page: Page) -> None:
+    text = hostile_page.text
     assert "incomplete, 1 answer missing after errors" in text
     assert "The rows are not of the same tasks: 2 tasks are common to all." in text
     assert "CL-bench: 2 models" in text
@@ -135,10 +146,8 @@ def column(table: Table, name: str) -> list[str]:
     return [row[place].text for row in table.rows]
 
 
-def test_without_the_extra_it_says_how_to_get_pictures(
-    demo_log: str, page: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, "vl_convert", None)
+@pytest.mark.usefixtures("without_pictures")
+def test_without_the_extra_it_says_how_to_get_pictures(demo_log: str, page: str) -> None:
     found = Page(report_page(demo_log))
     assert "svg" not in found.tags
     assert "pip install '.[plot]'" in found.text
@@ -147,6 +156,7 @@ def test_without_the_extra_it_says_how_to_get_pictures(
     assert "intervals" not in found.text
 
 
+@pytest.mark.usefixtures("without_pictures")
 def test_the_page_links_to_an_explorer_beside_it(demo_log: str, tmp_path: Path) -> None:
     output = str(tmp_path / "page.html")
     assert Page(report_page(demo_log, output=output)).addresses == []
@@ -156,5 +166,10 @@ def test_the_page_links_to_an_explorer_beside_it(demo_log: str, tmp_path: Path) 
     assert "Single tasks" in found.text
 
 
-def test_the_page_goes_to_the_screen_too(demo_log: str, page: str) -> None:
+@pytest.mark.usefixtures("without_pictures")
+def test_the_command_shows_or_writes_the_page(demo_log: str, tmp_path: Path) -> None:
+    page, output = report_page(demo_log), tmp_path / "page.html"
+    assert page.startswith("<!DOCTYPE html>")
     assert clbench("report", demo_log, "--format", "html") == (0, page, "")
+    assert clbench("report", demo_log, "-o", str(output)) == (0, "", f"Wrote {output}\n")
+    assert output.read_text("utf-8") == page
