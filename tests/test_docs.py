@@ -32,6 +32,7 @@ from inspect_clbench.analysis import answers_df
 from inspect_clbench.cli import app
 from tests.support.command import clbench
 from tests.support.logs import make_log
+from tests.support.scripted import tasks
 from tests.support.programs import inspect as run_inspect
 
 ROOT = Path(__file__).parents[1]
@@ -230,7 +231,11 @@ def test_the_reference_has_every_metric(demo_run: EvalLog) -> None:
 
 
 def test_the_reference_has_every_key_of_a_score(workspace: Workspace) -> None:
-    make_log(workspace.folder / "panel", "demo", judge=["one", "two"])
+    said = {"a": ["yyn"]}
+    judges = ["one", "two"]
+    make_log(
+        workspace.folder / "panel", tasks("a"), said, judge=judges, again=[("three", said)]
+    )
     (panel,) = (workspace.folder / "panel").glob("*.eval")
     labels = ("--scorer", "inspect_clbench/error_types", "--action", "append", "--overwrite")
     role = ("--model-role", "grader=clbench_demo/judge", "--display", "none")
@@ -241,7 +246,7 @@ def test_the_reference_has_every_key_of_a_score(workspace: Workspace) -> None:
     for log in (workspace.log, str(panel)):
         for sample in read_eval_log(log).samples or []:
             for name, score in (sample.scores or {}).items():
-                keys[name] |= (score.metadata or {}).keys()
+                keys[name.rstrip("1")] |= (score.metadata or {}).keys()
     assert keys["rubric_judge"] == generate.SCORE_METADATA.keys()
     assert keys["error_types"] == generate.LABEL_METADATA.keys()
     assert list(answers_df("logs")) == list(generate.ANSWER_COLUMNS)
