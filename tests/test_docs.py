@@ -32,8 +32,8 @@ from inspect_clbench.analysis import answers_df
 from inspect_clbench.cli import app
 from tests.support.command import clbench
 from tests.support.logs import make_log
-from tests.support.scripted import tasks
 from tests.support.programs import inspect as run_inspect
+from tests.support.scripted import tasks
 
 ROOT = Path(__file__).parents[1]
 PAGES = {
