@@ -345,6 +345,19 @@ def test_the_figures_of_reading_are_those_of_their_receipt() -> None:
     assert f"takes {ratio} of the CPU" in page_text("costs")
 
 
+def test_the_figures_of_several_epochs_are_those_of_their_receipt() -> None:
+    rows = re.findall(
+        r"^ +(?:20|100)  cache_order=\d+, 24h +([\d.]+) +0\.9999 .* ([\d.]+)$",
+        receipt("cache_epochs"),
+        re.M,
+    )
+    (few, fast), (many, faster) = rows
+    text = page_text("costs")
+    assert f"{float(few):.3f} at 20 connections" in text
+    assert f"{float(many):.3f} at 100" in text
+    assert f"in {fast} and {faster} of the file order's time" in text
+
+
 def test_the_figures_of_intervals_and_power_are_those_of_their_receipts() -> None:
     rows = re.findall(
         r"^(full|draw).*? (0\.\d+) \(.*?\) +0\.\d+ \((\S+) to (\S+)\)"
