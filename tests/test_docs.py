@@ -33,6 +33,7 @@ from inspect_clbench.cli import app
 from tests.support.command import clbench
 from tests.support.logs import make_log
 from tests.support.programs import inspect as run_inspect
+from tests.support.scripted import tasks
 
 ROOT = Path(__file__).parents[1]
 PAGES = {
@@ -230,7 +231,11 @@ def test_the_reference_has_every_metric(demo_run: EvalLog) -> None:
 
 
 def test_the_reference_has_every_key_of_a_score(workspace: Workspace) -> None:
-    make_log(workspace.folder / "panel", "demo", judge=["one", "two"])
+    said = {"a": ["yyn"]}
+    judges = ["one", "two"]
+    make_log(
+        workspace.folder / "panel", tasks("a"), said, judge=judges, again=[("three", said)]
+    )
     (panel,) = (workspace.folder / "panel").glob("*.eval")
     labels = ("--scorer", "inspect_clbench/error_types", "--action", "append", "--overwrite")
     role = ("--model-role", "grader=clbench_demo/judge", "--display", "none")
@@ -241,7 +246,7 @@ def test_the_reference_has_every_key_of_a_score(workspace: Workspace) -> None:
     for log in (workspace.log, str(panel)):
         for sample in read_eval_log(log).samples or []:
             for name, score in (sample.scores or {}).items():
-                keys[name] |= (score.metadata or {}).keys()
+                keys[name.rstrip("1")] |= (score.metadata or {}).keys()
     assert keys["rubric_judge"] == generate.SCORE_METADATA.keys()
     assert keys["error_types"] == generate.LABEL_METADATA.keys()
     assert list(answers_df("logs")) == list(generate.ANSWER_COLUMNS)
@@ -360,6 +365,19 @@ def test_the_figures_of_corrected_rates_are_those_of_their_receipt() -> None:
     assert f"300 of {low} to {high} (" in text
     lenient = re.findall(r"^lenient.* rate 5%, \d+ labels +(0\.\d+)", found, re.M)
     assert set(lenient) == {"0.000"}
+
+
+def test_the_figures_of_several_epochs_are_those_of_their_receipt() -> None:
+    rows = re.findall(
+        r"^ +(?:20|100)  cache_order=\d+, 24h +([\d.]+) +0\.9999 .* ([\d.]+)$",
+        receipt("cache_epochs"),
+        re.M,
+    )
+    (few, fast), (many, faster) = rows
+    text = page_text("costs")
+    assert f"{float(few):.3f} at 20 connections" in text
+    assert f"{float(many):.3f} at 100" in text
+    assert f"in {fast} and {faster} of the file order's time" in text
 
 
 def test_the_figures_of_intervals_and_power_are_those_of_their_receipts() -> None:

@@ -182,8 +182,8 @@ def test_a_table_for_each_dataset(tmp_path: Path) -> None:
     assert [table.title.split(":")[0] for table in tables] == titles
     assert [len(table.rows) for table in tables] == [1, 1, 1]
     assert tables[0].rows[0][1].text == "0.0"
-    names = [one.run_of for one in costs(str(tmp_path)).uses if one.role == "model"]
-    assert names == [f"mockllm/student ({title})" for title in (*titles[1:], titles[0])]
+    used = [one.group.dataset for one in costs(str(tmp_path)).uses if one.role == "model"]
+    assert used == [*titles[1:], titles[0]]
     done = clbench("plot", str(tmp_path), "-o", str(tmp_path / "x.svg"))
     assert done.exit_code == 2
     assert 'Choose one: --dataset "CL-bench"' in done.stderr
