@@ -90,9 +90,9 @@ class Picture:
         for _ in range(5):  # what stands around the panels may change with their width
             spec = self._sized(form, inner)
             spare = form.width - _width(_convert("svg", spec))
-            if 0 <= spare < 1:
+            if 0 <= spare < 3:
                 break
-            inner = max(inner + spare, form.em(10))
+            inner = max(inner + spare - 1, form.em(10))
         if words:
             most = int(form.width / form.em(0.5))
             lines = wrap(self.reading, most)

@@ -27,7 +27,6 @@ from inspect_clbench.choices import Medium, PlotKind
 from inspect_clbench.errors import ClbenchError
 from inspect_clbench.logs.files import Paths, check_one_dataset, find_logs, meant
 from inspect_clbench.logs.series import Series, load_series
-from inspect_clbench.output.compare import comparison_tables, ranking_tables, sentence
 from inspect_clbench.output.notes import label_notes, rate_notes, series_notes
 from inspect_clbench.output.pictures import Picture, picture_ending, plot_library, save_picture
 from inspect_clbench.output.tables import Note, percent_text, row_marks
@@ -277,6 +276,7 @@ def _notes(notes: Iterable[Note | str]) -> tuple[Note, ...]:
 
 def _forest_picture(paths: Paths, against: str | None) -> Picture:
     from inspect_clbench.output.charts import Figure, forest, signed
+    from inspect_clbench.output.compare import comparison_tables, ranking_tables, sentence
 
     found = compare(*([paths] if isinstance(paths, str | PathLike) else paths))  # type: ignore[misc]
     assert not isinstance(found, AgainstPublished)  # only for a row that is named
