@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
@@ -10,9 +11,11 @@ import pytest
 from inspect_ai.dataset import Sample
 from inspect_ai.log import EvalSpec, read_eval_log
 
+from inspect_clbench.analysis.statistics import Rate
 from inspect_clbench.errors import ClbenchError
 from inspect_clbench.judge.prompt import load_judge_prompt
-from inspect_clbench.output.pictures import Picture
+from inspect_clbench.output.charts import Figure, Row, rates_chart
+from inspect_clbench.output.pictures import Picture, form_for
 from inspect_clbench.solvers import check_replay
 from tests.support.builders import metrics_of, row, run_eval, verdict, write_rows
 from tests.support.server import Call, LoopbackServer, Reply, Script
@@ -118,10 +121,10 @@ def test_names_that_a_terminal_would_obey_are_printed_harmless(
     path = write_rows(tmp_path / "run1.jsonl", answers)
     spec = SimpleNamespace(solver="inspect_clbench/replay", solver_args={"files": path})
     check_replay(cast(EvalSpec, spec), [Sample(id="fine", input="x")], 1)
-    picture = Picture(evil, (evil,), {"data": {"values": [{"model": evil}]}})
-    shown = (
-        caplog.text + str(ClbenchError(evil)) + json.dumps(picture.spec(), ensure_ascii=False)
-    )
-    assert shown.count("a\ufffd]0;evil\ufffdb\ufffd") == 7
+    figure = Figure((Row(evil, {"All": Rate(0.5)}),), ("All",))
+    picture = Picture(evil, evil, evil, partial(rates_chart, figure))
+    drawn = json.dumps(picture.spec(form_for("screen"), words=True), ensure_ascii=False)
+    shown = caplog.text + str(ClbenchError(evil)) + picture.caption + drawn
+    assert shown.count("a\ufffd]0;evil\ufffdb\ufffd") > 9
     assert not {"\x1b", "\x07", "\u202e"} & set(shown)
     assert "\\u001b" not in shown

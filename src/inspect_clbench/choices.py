@@ -4,7 +4,10 @@ from enum import StrEnum
 from typing import Literal
 
 Format = Literal["terminal", "markdown", "csv", "json", "latex", "html"]
-PlotKind = Literal["rates", "sub_category", "length", "thresholds"]
+PlotKind = Literal[
+    "rates", "sub_category", "length", "thresholds", "forest", "consistency", "cost"
+]
+Medium = Literal["screen", "dark", "paper", "paper-wide"]
 RunConfig = Literal["paper", "paper-life"]
 
 

@@ -15,7 +15,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from inspect_clbench.choices import By, ErrorsBy, Format, LeftOut, PlotKind, RunConfig
+from inspect_clbench.choices import (
+    By,
+    ErrorsBy,
+    Format,
+    LeftOut,
+    Medium,
+    PlotKind,
+    RunConfig,
+)
 from inspect_clbench.progress import told
 from inspect_clbench.text import counted, printable, some
 
@@ -55,6 +63,13 @@ Models = Annotated[
 ]
 _ONLY_DATASET = "Only logs of this dataset, as tables call it, or a part of its name."
 OfDataset = Annotated[str | None, _option(_ONLY_DATASET, "--dataset")]
+Labelled = Annotated[
+    list[str] | None,
+    _option(
+        "What to call a model: NAME=LABEL, or a YAML or JSON file of them; repeatable.",
+        "--label",
+    ),
+]
 FormatOption = Annotated[Format | None, _option("Else as the output's ending says.")]
 OutputOption = Annotated[
     str | None, _option("A file to write instead of the screen.", "--output", "-o")
@@ -106,12 +121,17 @@ def _say(text: str, *, err: bool = False) -> None:
 
 
 def _find(
-    paths: "Sequence[str]", model: list[str] | None, dataset: str | None, exams: bool = False
+    paths: "Sequence[str]",
+    model: list[str] | None,
+    dataset: str | None,
+    label: list[str] | None = None,
+    *,
+    exams: bool = False,
 ) -> "list[Log]":
     """The logs that are meant, for every command that reads logs."""
     from inspect_clbench.analysis import find_logs
 
-    return find_logs(paths, model=model or (), dataset=dataset, exams=exams)
+    return find_logs(paths, model=model or (), dataset=dataset, labels=label or (), exams=exams)
 
 
 def _deliver(
@@ -206,6 +226,7 @@ def report_command(
     chars_per_token: CharsPerToken = 4,
     model: Models = None,
     dataset: OfDataset = None,
+    label: Labelled = None,
     format: FormatOption = None,
     output: OutputOption = None,
 ) -> None:
@@ -232,13 +253,13 @@ def report_command(
     if format_for(output, format) != "html":
 
         def make() -> "Sequence[Table]":
-            series = load_series(_find(logs, model, dataset, True))
+            series = load_series(_find(logs, model, dataset, label, exams=True))
             corrected = tables_of(correct(series, checks)) if checks else []
             return [*tables_of(report(series, **options)), *corrected]
 
         _deliver(make, format, output)
         return
-    found = _find(logs, model, dataset, True)
+    found = _find(logs, model, dataset, label, exams=True)
     page = report_page(found, **options, checked=checks, output=output)
     if output is None:
         typer.echo(page, nl=False)
@@ -251,17 +272,27 @@ def plot_command(
     logs: Logs,
     output: Annotated[str, _option("The file: .png, .svg, .pdf or .html.", "--output", "-o")],
     kind: Annotated[PlotKind, typer.Option(help="Which picture.")] = "rates",
+    medium: Annotated[
+        Medium, typer.Option("--for", help="For a column, or two, of a paper; or dark.")
+    ] = "screen",
+    against: Annotated[
+        str | None, _option("Forest: differences from this model only; else all pairs.")
+    ] = None,
+    prices: PricesOption = None,
     published: Published = False,
     chars_per_token: CharsPerToken = 4,
     model: Models = None,
     dataset: OfDataset = None,
+    label: Labelled = None,
 ) -> None:
-    """A picture: solving rates, sub-categories, prompt lengths or thresholds."""
+    """A picture: solving rates, differences between models, consistency, costs."""
     from inspect_clbench.analysis.groups import TokenRule
     from inspect_clbench.output.plots import plot
 
     tokens = TokenRule.chars_per_token(chars_per_token)
-    plot(_find(logs, model, dataset), output, kind=kind, published=published, tokens=tokens)
+    found = _find(logs, model, dataset, label)
+    options: dict[str, Any] = {"against": against, "prices": prices, "published": published}
+    plot(found, output, kind=kind, medium=medium, tokens=tokens, **options)
 
 
 @app.command("explore")
@@ -275,11 +306,12 @@ def explore_command(
     ] = None,
     model: Models = None,
     dataset: OfDataset = None,
+    label: Labelled = None,
 ) -> None:
     """A page to look at rubrics, models and runs side by side."""
     from inspect_clbench.output.explorer import explore
 
-    explore(_find(logs, model, dataset), output, without=without or ())
+    explore(_find(logs, model, dataset, label), output, without=without or ())
 
 
 @app.command("show")
@@ -297,6 +329,7 @@ def show_command(
     limit: Annotated[int, typer.Option(help="How many to list; 0 for all.", min=0)] = 20,
     model: Models = None,
     dataset: OfDataset = None,
+    label: Labelled = None,
     format: FormatOption = None,
     output: OutputOption = None,
 ) -> None:
@@ -313,9 +346,13 @@ def show_command(
         listing = analysis.list_rubrics
     if task is None:
         exams = listing is analysis.list_tasks
-        _deliver(lambda: listing(_find(logs, model, dataset, exams), limit), format, output)
+
+        def make() -> "Result":
+            return listing(_find(logs, model, dataset, label, exams=exams), limit)
+
+        _deliver(make, format, output)
     else:
-        view = analysis.show_task(_find(logs, model, dataset, True), task)
+        view = analysis.show_task(_find(logs, model, dataset, label, exams=True), task)
         typer.echo(task_text(view, full), nl=False)
 
 
@@ -325,13 +362,14 @@ def costs_command(
     prices: PricesOption = None,
     model: Models = None,
     dataset: OfDataset = None,
+    label: Labelled = None,
     format: FormatOption = None,
     output: OutputOption = None,
 ) -> None:
     """Tokens per role; with prices, money per run and per solved task."""
     from inspect_clbench.analysis import costs
 
-    _deliver(lambda: costs(_find(logs, model, dataset), prices), format, output)
+    _deliver(lambda: costs(_find(logs, model, dataset, label), prices), format, output)
 
 
 @app.command("compare")
@@ -346,6 +384,7 @@ def compare_command(
     seed: Annotated[int | None, _option("Seed of the bootstrap; fixed if not given.")] = None,
     model: Models = None,
     dataset: OfDataset = None,
+    label: Labelled = None,
     format: FormatOption = None,
     output: OutputOption = None,
 ) -> None:
@@ -354,7 +393,7 @@ def compare_command(
 
     chosen = SEED if seed is None else seed
     options: dict[str, Any] = {"model": model or (), "dataset": dataset, "judge": judge}
-    make = partial(compare, *logs, **options, seed=chosen)
+    make = partial(compare, *logs, **options, seed=chosen, labels=label or ())
     _deliver(make, format, output, list_tasks=tasks)
 
 
@@ -399,6 +438,7 @@ def errors_command(
     seed: SheetSeed = 0,
     model: Models = None,
     dataset: OfDataset = None,
+    label: Labelled = None,
     format: FormatOption = None,
     output: OutputOption = None,
 ) -> None:
@@ -413,14 +453,16 @@ def errors_command(
         _deliver(partial(checked_errors, checked, person or "person"), format, output)
         _add_person(add_errors, logs, checked, person)
     elif sheet is not None:
-        found = _find(logs or (), model, dataset)
+        found = _find(logs or (), model, dataset, label)
         _tell_of_sheet(error_sheet(found, *sheet, seed=seed), "errors")
     elif heatmap is not None:
-        found = _find(logs or (), model, dataset)
+        found = _find(logs or (), model, dataset, label)
         error_heatmap(found, heatmap, by=by[0] if by else "category")
     else:
         options: dict[str, Any] = {"by": by or (), "published": published}
-        _deliver(lambda: errors(_find(logs or (), model, dataset), **options), format, output)
+        _deliver(
+            lambda: errors(_find(logs or (), model, dataset, label), **options), format, output
+        )
 
 
 @app.command("check-judge")

@@ -27,7 +27,7 @@ from inspect_clbench.exchange.export import export
 from inspect_clbench.logs.series import load_series
 from inspect_clbench.output import render
 from inspect_clbench.output.how_run import how_run_tables
-from inspect_clbench.output.plots import PLOT_KINDS, drawn_figure, plotted_table
+from inspect_clbench.output.plots import PAGE_KINDS, plotted_table, rate_figure
 from inspect_clbench.output.tasks import task_text
 from tests.support.logs import make_log
 from tests.support.scripted import EMPTY, ERROR, GARBLED, tasks
@@ -121,8 +121,9 @@ def tools(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Tool]:
     def pictures(log: str) -> None:
         series = load_series(log)
         how_run_tables(series)
-        for kind in PLOT_KINDS:
-            drawn_figure(plotted_table(series, kind))
+        for kind in PAGE_KINDS:
+            if kind != "consistency" or series[0].runs > 1:
+                rate_figure(plotted_table(series, kind))
 
     return {
         "report": lambda log: render(report(log, ci=True, published=True), "json"),

@@ -7,25 +7,42 @@ import struct
 import sys
 from collections.abc import Callable, Iterator
 from functools import cache
+from itertools import combinations
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 from xml.etree import ElementTree
 
 import pytest
+from inspect_ai.model import ModelCost
 
-from inspect_clbench.analysis import load_series, report
-from inspect_clbench.analysis.report import RateRow, RateTable
+from inspect_clbench.analysis import (
+    Comparison,
+    Ranking,
+    compare,
+    find_logs,
+    load_series,
+    report,
+)
+from inspect_clbench.analysis.report import (
+    RateRow,
+    RateTable,
+    best_first,
+    exactly,
+    solved_counts_table,
+)
 from inspect_clbench.analysis.statistics import Rate
 from inspect_clbench.benchmarks import CLBENCH
 from inspect_clbench.choices import PlotKind
 from inspect_clbench.errors import ClbenchError
 from inspect_clbench.output import plot, tables_of
-from inspect_clbench.output.figures import broken, rate_figure
-from inspect_clbench.output.pictures import Picture, save_picture
-from inspect_clbench.output.plots import plotted_table, rates_picture
+from inspect_clbench.output.charts import COLOURS, OTHERS, broken, signed
+from inspect_clbench.output.pictures import Picture, form_for, save_picture
+from inspect_clbench.output.plots import PAGE_KINDS, plotted_table, rate_figure, rates_picture
 from tests.support.builders import SUB_CATEGORIES, row
 from tests.support.command import clbench, usage_error
 from tests.support.logs import make_log
+from tests.support.scripted import tasks
 
 HOSTILE = "</script><script>window.hacked=1</script><img src=x onerror=alert(1)>\"&'\\n{{x}}"
 SVG = "{http://www.w3.org/2000/svg}"
@@ -59,8 +76,8 @@ def spec(logs: str) -> Callable[..., dict[str, Any]]:
 
     @cache
     def drawn(kind: PlotKind, *, published: bool = False) -> dict[str, Any]:
-        table = plotted_table(load_series(logs), kind, published=published)
-        return rates_picture(table, kind).spec()
+        table = plotted_table(best_first(load_series(logs)), kind, published=published)
+        return rates_picture(table, kind).spec(form_for("screen"), words=True)
 
     return drawn
 
@@ -79,7 +96,17 @@ def groups_of(spec: dict[str, Any]) -> tuple[str, ...]:
 def test_files_are_what_they_say(demo_log: str, tmp_path: Path, ending: str) -> None:
     output = tmp_path / f"rates.{ending}"
     done = clbench("plot", demo_log, "--output", str(output))
-    assert done == (0, "", f"Wrote {output}\n")
+    caption = tmp_path / "rates.caption.txt"
+    assert (done.exit_code, done.stdout) == (0, "")
+    assert done.stderr.startswith(
+        f"Wrote {output}\n! clbench_demo/student: no verdict for 3 rows"
+    )
+    assert caption.exists() == (ending in ("png", "pdf"))
+    if caption.exists():
+        told = " ".join(caption.read_text("utf-8").split())
+        assert "CL-bench demo: solving rate. In %. Dot: mean over runs." in told
+        assert "In numbers: clbench_demo/student: Overall 41.7 ± 8.3 (" in told
+        assert "no verdict for 3 rows" in told
     content = output.read_bytes()
     match ending:
         case "png":
@@ -92,6 +119,9 @@ def test_files_are_what_they_say(demo_log: str, tmp_path: Path, ending: str) -> 
             assert root.tag == f"{SVG}svg"
             texts = {text.text for text in root.iter(f"{SVG}text")}
             assert {"clbench_demo/student", "41.7 ± 8.3"} <= texts
+            assert "no verdict" not in "".join(text or "" for text in texts)
+            assert "Overall 41.7 ± 8.3" in (root.findtext(f"{SVG}desc") or "")
+            assert root.attrib["aria-label"] == "CL-bench demo: solving rate"
         case "pdf":
             assert content.startswith(b"%PDF-1.")
             assert content.rstrip().endswith(b"%%EOF")
@@ -107,7 +137,7 @@ def test_files_are_what_they_say(demo_log: str, tmp_path: Path, ending: str) -> 
 
 TABLES: dict[PlotKind, dict[str, Any]] = {
     "rates": {"ci": True},
-    "sub_category": {"by": "sub_category"},
+    "sub_category": {"by": "sub_category", "ci": True},
     "length": {"by": "length", "ci": True},
     "thresholds": {"thresholds": True, "ci": True},
 }
@@ -126,7 +156,7 @@ def test_the_numbers_are_those_of_the_report(
     (numbers,), (table,) = found.tables, tables_of(found)
     assert not published or numbers.published
     drawn = {
-        tuple(datum[key] for key in ("model", "group", *FIGURES))
+        tuple(datum[key] for key in ("row", "group", *FIGURES))
         for datum in rows_of_data(spec(kind, published=published))
     }
     wanted = {
@@ -149,15 +179,12 @@ def test_numbers_are_taken_from_the_table_of_rates_and_not_from_text(logs: str) 
         RateRow("other", "other", {"70 %": Rate(0.2), "80 %": Rate(math.nan)}),
     )
     figure = rate_figure(RateTable("main", series, (), ("70 %", "80 %"), rows))
-    first, unknown, other, _ = figure.points
-    assert first.rate is exact
-    datum = first.datum()
-    assert [datum[key] for key in FIGURES] == [1 / 3, 1 / 7, 0.25, 0.5]
-    assert (datum["rate"], datum["interval"]) == ("33.3 ± 14.3", "25.0 to 50.0")
-    assert [point.known for point in figure.points] == [True, False, True, False]
-    assert unknown.datum()["mean"] is None
-    assert other.datum()["std_high"] is None
-    assert figure.rows == ("50.0 ± 10.0 [1.0, 2.0]", "other")
+    first, unknown, other, _ = figure.data()
+    assert [first[key] for key in FIGURES] == [1 / 3, 1 / 7, 0.25, 0.5]
+    assert (first["rate"], first["interval"]) == ("33.3 ± 14.3", "25.0 to 50.0")
+    assert unknown["mean"] is None
+    assert other["std_high"] is None
+    assert figure.domain() == ["50.0 ± 10.0 [1.0, 2.0]", "other"]
 
 
 def test_the_heatmap_has_the_papers_order(spec: Callable[..., dict[str, Any]]) -> None:
@@ -165,7 +192,7 @@ def test_the_heatmap_has_the_papers_order(spec: Callable[..., dict[str, Any]]) -
     headings = [" ".join(block["title"]["text"]) for block in blocks]
     assert headings == list(CLBENCH.categories)
     columns = [
-        name.replace("\n", " ")
+        name.rpartition(" (")[0]
         for block in blocks
         for name in block["layer"][0]["encoding"]["x"]["scale"]["domain"]
     ]
@@ -177,11 +204,10 @@ def test_lengths_and_thresholds_stand_in_their_order(
 ) -> None:
     lengths = spec("length")
     assert groups_of(lengths) == ("0-4K", "4-8K", "8-16K", "16-32K", "32K+")
-    assert "characters / 4; 1K = 1,024 tokens." in lengths["description"]
     thresholds = spec("thresholds")
     groups = groups_of(thresholds)
     assert (groups[0], groups[-1]) == ("60 %", "100 %")
-    means = [d["mean"] for d in rows_of_data(thresholds) if d["model"] == "mockllm/plain *"]
+    means = [d["mean"] for d in rows_of_data(thresholds) if d["row"] == "mockllm/plain *"]
     assert len(means) == len(groups)
     assert means == sorted(means, key=lambda mean: -(mean or 0))
 
@@ -189,11 +215,13 @@ def test_lengths_and_thresholds_stand_in_their_order(
 def test_best_first_and_incomplete_marked(
     logs: str, spec: Callable[..., dict[str, Any]]
 ) -> None:
-    (table,) = report(logs, ci=True).tables
-    assert rate_figure(table).rows[-1] == "mockllm/plain *"
-    told = spec("rates")["description"]
+    rows = list(dict.fromkeys(datum["row"] for datum in rows_of_data(spec("rates"))))
+    assert rows[-1] == "mockllm/plain *"
+    picture = rates_picture(plotted_table(best_first(load_series(logs)), "rates"), "rates")
+    told = " ".join(picture.caption.split())
     assert "* mockllm/plain: incomplete, 18 of 1,899 tasks." in told
     assert "Judge: mockllm/judge; prompt: builtin." in told
+    assert picture.reading.endswith("*: incomplete.")
 
 
 def test_hostile_names_stay_text(
@@ -216,8 +244,9 @@ def test_published_rows_only_where_there_are_some(demo_log: str, tmp_path: Path)
     with pytest.raises(ClbenchError, match=r"nobody published such rates of CL-bench\."):
         plot(demo_log, str(tmp_path / "x.svg"), kind="thresholds", published=True)
     plot(demo_log, str(tmp_path / "x.svg"), published=True)
-    assert "GPT 5.1 (High) †" in (tmp_path / "x.svg").read_text("utf-8")
-    assert "† Published, not run here: arXiv:2602.03587v1" in (tmp_path / "x.svg").read_text()
+    drawn = (tmp_path / "x.svg").read_text("utf-8")
+    assert "GPT 5.1 (High) †" in drawn
+    assert "†: published, not run here." in drawn
 
 
 @pytest.mark.parametrize(
@@ -225,6 +254,14 @@ def test_published_rows_only_where_there_are_some(demo_log: str, tmp_path: Path)
     [
         (["-o", "x.gif"], "x.gif: its ending does not say the format. Use .png, .svg, .pdf"),
         (["-o", "x.png", "--chars-per-token", "0"], "use a number above 0"),
+        (["-o", "x.png", "--for", "paper"], "x.png: papers need lines and letters. Use .pdf"),
+        (["-o", "x.html", "--for", "dark"], "a page follows its reader's light or dark scheme"),
+        (["-o", "x.svg", "--against", "m"], "rates: --against goes with --kind forest."),
+        (
+            ["-o", "x.svg", "--kind", "cost"],
+            "cost: no prices. Give a file of them with --model-",
+        ),
+        (["-o", "x.svg", "--kind", "forest"], "one model only (clbench_demo/student)"),
     ],
 )
 def test_bad_wishes(
@@ -246,7 +283,9 @@ def test_a_kind_that_there_is_not(demo_log: str, tmp_path: Path) -> None:
     output = str(tmp_path / "x.png")
     told = usage_error(clbench("plot", demo_log, "-o", output, "--kind", "pie"))
     assert "Invalid value for '--kind'" in told
-    assert "'pie' is not one of 'rates', 'sub_category', 'length', 'thresholds'" in told
+    assert (
+        "'pie' is not one of 'rates', 'sub_category', 'length', 'thresholds', 'forest'" in told
+    )
     with pytest.raises(ClbenchError, match=r"kind=pie: unknown\. There are: rates, sub"):
         plot(demo_log, output, kind="pie")
     assert not list(tmp_path.iterdir())
@@ -255,8 +294,9 @@ def test_a_kind_that_there_is_not(demo_log: str, tmp_path: Path) -> None:
 def test_a_picture_that_fails_leaves_the_old_one(tmp_path: Path) -> None:
     output = tmp_path / "x.png"
     output.write_bytes(b"good")
+    bad = SimpleNamespace(to_dict=lambda: {"mark": "no such mark"})
     with pytest.raises(ValueError):
-        save_picture(Picture("t", (), {"mark": "no such mark"}), str(output))
+        save_picture(Picture("t", "", "", lambda form, inner: cast(Any, bad)), str(output))
     assert output.read_bytes() == b"good"
     assert [path.name for path in tmp_path.iterdir()] == ["x.png"]
 
@@ -285,4 +325,137 @@ def test_without_the_extra_the_message_is_how_to_get_it(
     ],
 )
 def test_long_names_are_broken_where_their_parts_meet(name: str, lines: list[str]) -> None:
-    assert broken(name).split("\n") == lines
+    assert broken(name, 36).split("\n") == lines
+
+
+@pytest.fixture(scope="module")
+def many(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Twelve models, of which the later ones solve less."""
+    folder = tmp_path_factory.mktemp("many")
+    for number in range(12):
+        plan = {
+            f"t{n}": ["yyy" if (5 * n + run) % 14 > number else "nny" for run in range(3)]
+            for n in range(len(ROWS))
+        }
+        make_log(folder, ROWS, plan, model=f"maker/model-{number}-2026-01-01")
+    return str(folder)
+
+
+@pytest.mark.parametrize("medium", ["paper", "paper-wide"])
+@pytest.mark.parametrize("kind", [*PAGE_KINDS, "forest"])
+def test_for_a_paper(many: str, tmp_path: Path, kind: PlotKind, medium: str) -> None:
+    labels = {f"model-{n}-": f"Model {n}" for n in range(12)}
+    found = find_logs(many, labels=labels)
+    output = tmp_path / "x.svg"
+    plot(found, str(output), kind=kind, medium=medium)
+    root = ElementTree.fromstring(output.read_bytes())
+    width = float(root.attrib["width"].removesuffix("pt"))
+    wanted = {"paper": 3.3, "paper-wide": 6.8}[medium] * 72
+    assert wanted - 12 <= width <= wanted
+    texts = [text for text in root.iter(f"{SVG}text") if text.text or list(text)]
+    sizes = {float(text.attrib["font-size"].removesuffix("px")) for text in texts}
+    assert 7 <= min(sizes) <= max(sizes) <= 9
+    told = "".join(root.itertext())
+    assert "Model 0" in told
+    assert "maker/" not in told
+    assert "CL-bench: " not in "".join("".join(text.itertext()) for text in texts)
+    assert "Model 11" in (tmp_path / "x.caption.txt").read_text("utf-8")
+
+
+def test_fonts_are_embedded_in_pdf(logs: str, tmp_path: Path) -> None:
+    plot(logs, str(tmp_path / "x.pdf"), medium="paper")
+    content = (tmp_path / "x.pdf").read_bytes()
+    (width,) = re.findall(rb"/MediaBox \[0 0 ([\d.]+)", content)
+    assert 234 <= float(width) <= 3.3 * 72
+    assert b"/FontFile2" in content or b"/FontFile3" in content
+    assert b"/Subtype /Image" not in content
+
+
+def test_a_model_has_one_colour_in_all_pictures(many: str) -> None:
+    series = best_first(load_series(many))
+    for kind in PAGE_KINDS:
+        rows = rate_figure(plotted_table(series, kind)).rows
+        assert [row.colour for row in rows] == [*COLOURS, *[OTHERS] * 6]
+        assert [row.name for row in rows] == [f"{one.model} *" for one in series]
+
+
+def test_forest_shows_the_differences_of_compare(many: str, tmp_path: Path) -> None:
+    logs = find_logs(many, model=["model-0-", "model-1-", "model-9-"])
+    ranking = compare(*logs)
+    assert isinstance(ranking, Ranking)
+    output = tmp_path / "x.svg"
+    plot(logs, str(output), kind="forest")
+    drawn = ElementTree.fromstring(output.read_bytes()).findtext(f"{SVG}desc") or ""
+    for (a, b), one in zip(
+        combinations(ranking.names, 2), ranking.groups[0].pairs, strict=True
+    ):
+        assert f"{a} − {b}: {signed(one.difference)}" in drawn
+    plot(logs, str(output), kind="forest", against="model-1-")
+    drawn = ElementTree.fromstring(output.read_bytes()).findtext(f"{SVG}desc") or ""
+    first, second, third = ranking.names
+    one = ranking.groups[0].pairs[2]
+    assert f"{third} − {second}: {signed(-one.difference)}" in drawn
+    assert f"{first} − {third}" not in drawn
+    with pytest.raises(ClbenchError, match="--against nobody: no such model"):
+        plot(logs, str(output), kind="forest", against="nobody")
+
+
+def test_forest_of_two_models_is_by_category(logs: str, tmp_path: Path) -> None:
+    found = compare(*find_logs(logs))
+    assert isinstance(found, Comparison)
+    plot(logs, str(tmp_path / "x.svg"), kind="forest")
+    drawn = ElementTree.fromstring((tmp_path / "x.svg").read_bytes()).findtext(f"{SVG}desc")
+    assert f"Overall: {signed(found.overall.difference)}" in (drawn or "")
+    assert all(one.category in (drawn or "") for one in found.categories)
+
+
+def test_consistency_counts_runs(tmp_path: Path) -> None:
+    plan = {"a": ["yyy"] * 3, "b": ["yyy", "nnn", "nnn"], "c": ["nnn"] * 3, "d": ["nnn"] * 3}
+    log = make_log(tmp_path, tasks("a", "b", "c", "d"), plan).location
+    (row,) = solved_counts_table(load_series(log)).rows
+    means = {group: rate.mean for group, rate in row.rates.items() if rate}
+    assert means == {"0 of 3": 0.5, "1 of 3": 0.25, "2 of 3": 0, "3 of 3": 0.25}
+    # Of three runs, two by two: b is solved in one of two in two of three choices.
+    assert [exactly(3, 1, 2, number) for number in range(3)] == [1 / 3, 2 / 3, 0]
+    one = make_log(tmp_path / "one", tasks("a"), {"a": ["yyy"]}).location
+    with pytest.raises(ClbenchError, match="mockllm/student has one run"):
+        plot(one, str(tmp_path / "x.svg"), kind="consistency")
+
+
+def test_cost_against_rate(logs: str, tmp_path: Path) -> None:
+    cost = ModelCost(input=10, output=10, input_cache_write=10, input_cache_read=1)
+    names = {log.model for log in find_logs(logs)} | {"mockllm/judge"}
+    plot(logs, str(tmp_path / "x.svg"), kind="cost", prices=dict.fromkeys(names, cost))
+    drawn = ElementTree.fromstring((tmp_path / "x.svg").read_bytes()).findtext(f"{SVG}desc")
+    # 18 tasks of 120 tokens, 40 of them cached, and 60 of the judge.
+    assert "mockllm/plain *: 0.03 USD, solving rate" in (drawn or "")
+
+
+def test_labels_are_used_in_tables_pictures_pages_and_sentences(
+    logs: str, tmp_path: Path
+) -> None:
+    names = tmp_path / "names.yaml"
+    names.write_text('"plain": "Plain <1>"\n"not-there": "Nobody"\n', "utf-8")
+    for command in (
+        ["report", logs], ["report", logs, "--format", "html"], ["compare", logs],
+        ["show", logs], ["costs", logs],
+    ):  # fmt: skip
+        done = clbench(*command, "--label", str(names))
+        assert done.exit_code == 0, done.stderr
+        assert "Plain <1>" in done.stdout or "Plain &lt;1&gt;" in done.stdout
+    assert "mockllm/plain" not in clbench("report", logs, "--label", str(names)).stdout
+
+
+@pytest.mark.parametrize(
+    ("label", "message"),
+    [
+        ("nobody=X", "--label nobody: no such model. There are: "),
+        ("plain=", '--label plain=: give a model and its label, NAME="LABEL".'),
+        ("missing.yaml", "--label missing.yaml: cannot be read"),
+        (f"plain=mockllm/{HOSTILE}", "would both be called"),
+    ],
+)
+def test_labels_that_cannot_be_used(logs: str, label: str, message: str) -> None:
+    code, _, errors = clbench("report", logs, "--label", label)
+    assert code == 2
+    assert message in errors

@@ -4,6 +4,9 @@ import csv
 import io
 import json
 import math
+import shutil
+import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,8 +15,13 @@ from inspect_clbench.analysis.statistics import Rate
 from inspect_clbench.choices import Format
 from inspect_clbench.errors import ClbenchError
 from inspect_clbench.output import Cell, Note, Table, render, save
-from inspect_clbench.output.formats import FORMATS, format_for
-from inspect_clbench.output.tables import percent
+from inspect_clbench.output.formats import (
+    FORMATS,
+    _latex_fitting,
+    _latex_width,
+    format_for,
+)
+from inspect_clbench.output.tables import Tone, percent
 
 HOSTILE = "a|b & <b>*c*</b> [red]_d_[/red] $x$ 100% #1 {e} ~f^g \\h &lt;\x1b[31m\u202e\nnext"
 
@@ -80,9 +88,71 @@ def test_latex_is_escaped() -> None:
     )
     assert r"23.7 $\pm$ 0.5 \\" in text
     assert r"\begin{tabular}{lr}" in text
-    # A title or a note must not leave its comment.
-    noted = render([table(notes=("one\ntwo",))], "latex")
-    assert "% one two" in noted
+    noted = render([table(notes=("one\ntwo & more",))], "latex")
+    assert r"one two \& more" in noted
+
+
+def own_and_published() -> Table:
+    """Two rows of ours and a published one, with heads of several words and counts."""
+    rows = []
+    for name, rate, published in (("A", 0.2, False), ("B", 0.3, False), ("C †", 0.9, True)):
+        tone: Tone = "published" if published else ""
+        cells = [Cell(name, tone=tone)]
+        for _ in range(5):
+            best = name == "B"
+            cells.append(replace(percent(Rate(rate, 0.01, (0.1, 0.4)), tone), best=best))
+        rows.append((*cells, Cell("3", 3), Cell("5,697", 5697)))
+    heads = ("Domain Knowledge Reasoning", "Rule System Application", "Procedural Task Execution",
+             "Empirical Discovery & Simulation")  # fmt: skip
+    columns = ("Model", "Overall", *heads, "Runs", "Rows")
+    return Table(
+        "T_1", columns, tuple(rows), (Note("info", "50 % & #"),), counts=2, name="main"
+    )
+
+
+def test_latex_is_a_table_for_a_paper() -> None:
+    text = render([own_and_published()], "latex")
+    lines = text.split("\n")
+    assert lines[0] == r"\begin{table*}[t]"
+    assert r"\caption{T\_1}" in lines
+    assert r"\label{tab:main}" in lines
+    heads = [
+        line
+        for line in lines
+        if line.endswith(r"Reasoning & Application & Execution & Simulation \\")
+    ]
+    assert heads == [r"Model & Overall & Reasoning & Application & Execution & Simulation \\"]
+    assert r" &  & Knowledge & System & Task & Discovery \& \\" in lines
+    assert lines.count(r"\midrule") == 2
+    assert lines.index(r"\midrule", lines.index(r"\midrule") + 1) + 1 == next(
+        n for n, line in enumerate(lines) if line.startswith(r"C $\dagger$")
+    )
+    assert text.count(r"\textbf{30.0 $\pm$ 1.0}") == 5
+    assert text.count(r"\textbf") == 5
+    # Counts of rows and intervals do not make it wider than a page.
+    assert "Runs 3, Rows 5,697." in text
+    assert text.count("{[}10.0, 40.0{]}") == 15
+    assert r"50 \% \& \#" in text[text.index("minipage") :]
+
+
+def test_latex_compiles_and_fits(tmp_path: Path) -> None:
+    tables = [own_and_published(), table(HOSTILE, notes=(HOSTILE,))]
+    text = render(tables, "latex").replace("\ufffd", "?")
+    widths = [_latex_width(*_latex_fitting(one)) for one in tables]
+    assert max(widths) <= 397
+    program = shutil.which("pdflatex")
+    if program is None:
+        pytest.skip("no pdflatex on this machine: only the widths by letters are checked")
+    whole = (
+        "\\documentclass{article}\\usepackage{booktabs}\\setlength{\\textwidth}{5.5in}\n"
+        f"\\begin{{document}}\n{text}\\end{{document}}\n"
+    )
+    (tmp_path / "x.tex").write_text(whole, "utf-8")
+    command = [program, "-interaction=nonstopmode", "-halt-on-error", "x.tex"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+    assert "Overfull" not in done.stdout
+    assert (tmp_path / "x.pdf").exists()
 
 
 def test_html_is_escaped_and_whole() -> None:

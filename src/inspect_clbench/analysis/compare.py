@@ -44,7 +44,7 @@ from inspect_clbench.analysis.statistics import (
 from inspect_clbench.benchmarks import OVERALL
 from inspect_clbench.errors import ClbenchError
 from inspect_clbench.logs.answers import Answer, check_same_rows
-from inspect_clbench.logs.files import Place, check_one_dataset, find_logs
+from inspect_clbench.logs.files import Labels, Place, check_one_dataset, find_logs, labelled
 from inspect_clbench.logs.series import Series, load_series, series_names, trials_of
 from inspect_clbench.text import some
 
@@ -225,6 +225,7 @@ def compare(
     dataset: str | None = None,
     judge: str | None = None,
     seed: int = SEED,
+    labels: Labels = (),
 ) -> Comparison | Ranking | AgainstPublished:
     """Compare models over the tasks, and where they can be paired the runs, of all.
 
@@ -240,13 +241,15 @@ def compare(
         dataset: Which dataset's logs to take, as `find_logs` takes it.
         judge: Whose scores to take where logs were scored by several judges.
         seed: Seed of the bootstrap.
+        labels: What to call the models, as `find_logs` takes it.
     """
     if seed < 0:
         raise ClbenchError(f"seed={seed}: give a number of at least 0.")
     statistics_library("statsmodels.regression.linear_model")
     rows = [log for log in logs if isinstance(log, str) and log.startswith(PREFIX)]
     places = [log for log in logs if log not in rows]
-    chosen = _chosen(places, [model] if isinstance(model, str) else model, dataset, judge)
+    models = [model] if isinstance(model, str) else model
+    chosen = _chosen(places, models, dataset, judge, labels)
     if len(rows) + len(chosen) < 2:
         raise ClbenchError(
             f"{some([str(log) for log in logs])}: one model only ({chosen[0].model}). Add a "
@@ -270,15 +273,20 @@ def compare(
 
 
 def _chosen(
-    places: Sequence[Place], models: Sequence[str], dataset: str | None, judge: str | None
+    places: Sequence[Place],
+    models: Sequence[str],
+    dataset: str | None,
+    judge: str | None,
+    labels: Labels,
 ) -> list[Series]:
     if len(places) == 2 and not models and dataset is None:
-        sides = [
-            _scores_of(judge, load_series(find_logs(place, exams=True))) for place in places
-        ]
+        first, second = (find_logs(place, exams=True) for place in places)
+        named = labelled([*first, *second], labels)
+        halves = (named[: len(first)], named[len(first) :])
+        sides = [_scores_of(judge, load_series(half)) for half in halves]
         if all(len(side) == 1 for side in sides):
             return [side[0] for side in sides]
-    logs = find_logs(places, dataset=dataset, exams=True)
+    logs = find_logs(places, dataset=dataset, labels=labels, exams=True)
     order = [log.model for name in models for log in find_logs(logs, model=name)]
     found = _scores_of(judge, load_series([log for log in logs if log.model in order] or logs))
     if order:

@@ -36,7 +36,7 @@ from inspect_clbench.logs.series import (
 )
 from inspect_clbench.metrics.solving import Trial, mean_rate, rubric_share, run_rates
 
-Kind = By | Literal["main", "thresholds", "consistency", "error_types", "exam"]
+Kind = By | Literal["main", "thresholds", "consistency", "solved_counts", "error_types", "exam"]
 
 RUBRICS_MET = "Rubrics met"
 THRESHOLDS = tuple(range(60, 101, 5))
@@ -322,6 +322,44 @@ def _consistency_rows(series: Series, base: RateRow) -> Iterator[RateRow]:
                 rates={group: rate_of(trials[group], True, design) for group in base.rates},
                 counts={**base.counts, "k": k, "tasks": len(usable)},
             )
+
+
+def solved_counts_table(series: Sequence[Series]) -> RateTable:
+    """The share of tasks solved in 0, 1 and up to k of k runs.
+
+    k is the smallest number of runs of a series. A task with more runs counts with the mean
+    over all choices of k of them; one with fewer scored answers is left out.
+    """
+    k = min(one.runs for one in series)
+    names = {f"{solved} of {k}": solved for solved in range(k + 1)}
+
+    def rate(one: Series, group: str) -> Rate:
+        by_task = divide(one.scored, lambda answer: answer.task_id).values()
+        usable = [answers for answers in by_task if len(answers) >= k]
+        trials = []
+        for answers in usable:
+            first, solved = answers[0], sum(answer.solved for answer in answers)
+            value = exactly(len(answers), solved, k, names[group])
+            trials.append(Trial(1, first.context_id, value, first.weight))
+        design = design_of((answers[0] for answers in usable), one.draw)
+        return replace(rate_of(trials, True, design), std=math.nan)
+
+    return build_rate_table("solved_counts", series, tuple(names), rate, ci=True)
+
+
+def best_first(series: Sequence[Series]) -> list[Series]:
+    """The one order of models on a page: by solving rate, the unknown last."""
+
+    def rate(one: Series) -> float:
+        mean = mean_rate(run_rates(trials_of(one.scored)))
+        return 1.0 if math.isnan(mean) else -mean
+
+    return sorted(series, key=rate)
+
+
+def exactly(runs: int, solved: int, k: int, number: int) -> float:
+    """The chance that of k different runs of a task so many are solved."""
+    return math.comb(solved, number) * math.comb(runs - solved, k - number) / math.comb(runs, k)
 
 
 def at_least_one(runs: int, solved: int, k: int) -> float:

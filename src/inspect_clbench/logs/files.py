@@ -1,13 +1,14 @@
 """Which logs are meant: paths, folders and URLs become the headers of logs of this benchmark."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from logging import getLogger
 from os import PathLike, fspath
 from pathlib import Path
 from urllib.parse import unquote, urlparse
 
+import yaml
 from inspect_ai.log import EvalLog, EvalLogInfo, list_eval_logs, read_eval_log
 from inspect_ai.model import GenerateConfig, ModelConfig
 from pydantic import ValidationError
@@ -42,6 +43,9 @@ class Log:
     modified: float = 0.0
     """When the file was last written, in the units of its file system."""
 
+    label: str = ""
+    """What to call the model in tables and pictures, if not by its name."""
+
     def __str__(self) -> str:
         return readable(self.location)
 
@@ -49,8 +53,13 @@ class Log:
     def eval_id(self) -> str:
         return self.header.eval.eval_id
 
-    @cached_property
+    @property
     def model(self) -> str:
+        """What the model under test is called: its label, or its name."""
+        return self.label or self.model_name
+
+    @cached_property
+    def model_name(self) -> str:
         """The model under test; of replayed answers, the one that gave them."""
         spec = self.header.eval
         named = (spec.metadata or {}).get("model_name")
@@ -130,6 +139,10 @@ Paths = Place | Sequence[Place]
 """A log file, folder or URL, or a log that was found already; or several."""
 
 
+Labels = Mapping[str, str] | str | PathLike[str] | Sequence[str]
+"""What to call models: labels by name, or `NAME=LABEL` and files of them, as `--label` takes."""
+
+
 def path_list(paths: Paths) -> list[str | Log]:
     several = [paths] if isinstance(paths, str | PathLike | Log) else paths
     return [path if isinstance(path, Log) else fspath(path) for path in several]
@@ -150,6 +163,7 @@ def find_logs(
     model: str | Sequence[str] = (),
     dataset: str | None = None,
     exams: bool = False,
+    labels: Labels = (),
 ) -> list[Log]:
     """The logs of this benchmark among files, folders and URLs, oldest first.
 
@@ -166,6 +180,8 @@ def find_logs(
             that no other dataset in the logs has: `CL-bench`, `CL-bench Life demo`.
         exams: Whether logs of the judge exam are wanted too, whose samples are verdicts and
             not answers of a model.
+        labels: What tables, pictures and pages call models: labels by name or by such a
+            part of it, or the path of a YAML or JSON file with them.
     """
     tasks = (*TASKS, EXAM_TASK) if exams else TASKS
     given = path_list(paths)
@@ -193,19 +209,82 @@ def find_logs(
         for log in ours:
             (running if log.header.status == "started" else found)[log.location] = log
     _warn_of_running(running.values(), found.values())
-    kept = _without_replaced(list(found.values()))
+    kept = labelled(_without_replaced(list(found.values())), labels)
     if model:
         models = [model] if isinstance(model, str) else model
-        chosen = {_meant(name, "model", [log.model for log in kept]) for name in models}
-        kept = [log for log in kept if log.model in chosen]
+        names = [log.model_name for log in kept]
+        chosen = {meant(name, "model", names) for name in models}
+        kept = [log for log in kept if log.model_name in chosen]
     if dataset:
-        name = _meant(dataset, "dataset", [log.dataset_name for log in kept])
+        name = meant(dataset, "dataset", [log.dataset_name for log in kept])
         kept = [log for log in kept if log.dataset_name == name]
     return sorted(kept, key=lambda log: (log.header.eval.created, log.modified))
 
 
-def _meant(wanted: str, option: str, names: Iterable[str]) -> str:
+def labelled(logs: Sequence[Log], labels: Labels) -> list[Log]:
+    """Logs whose models are called as the labels say.
+
+    A name that a file has and the logs have not is passed over, since one file may serve
+    several pictures; one that was given by itself is an error.
+    """
+    if not labels:
+        return list(logs)
+    names = {log.model_name for log in logs}
+    shown: dict[str, str] = {}
+    for wanted, (label, must) in _label_pairs(labels).items():
+        try:
+            shown[meant(wanted, "label", names, "model")] = label
+        except ClbenchError as ex:
+            if must:
+                raise
+            logger.warning("%s", printable(f"Passed over: {ex}"))
+    taken: dict[str, str] = {}
+    for name in sorted(names):
+        other = taken.setdefault(shown.get(name, name), name)
+        if other != name:
+            raise ClbenchError(
+                f"--label: {other} and {name} would both be called {shown.get(name, name)}. "
+                "Give each model a label of its own."
+            )
+    return [replace(log, label=shown.get(log.model_name, log.label)) for log in logs]
+
+
+def _label_pairs(labels: Labels) -> dict[str, tuple[str, bool]]:
+    """Labels by what was given for a name, and whether there must be such a model."""
+    if isinstance(labels, Mapping):
+        return {name: (label, True) for name, label in labels.items()}
+    pairs: dict[str, tuple[str, bool]] = {}
+    for one in [labels] if isinstance(labels, str | PathLike) else labels:
+        name, equals, label = fspath(one).partition("=")
+        if equals and not (name.strip() and label.strip()):
+            raise ClbenchError(f'--label {one}: give a model and its label, NAME="LABEL".')
+        if equals:
+            pairs[name.strip()] = (label.strip(), True)
+        else:
+            pairs |= {name: (label, False) for name, label in _label_file(name).items()}
+    return pairs
+
+
+def _label_file(path: str) -> dict[str, str]:
+    try:
+        found = yaml.safe_load(Path(path).read_text("utf-8"))  # JSON is YAML
+    except OSError as ex:
+        raise ClbenchError(
+            f"--label {path}: cannot be read ({ex.strerror}). Give NAME=LABEL, or a file."
+        ) from None
+    except (UnicodeDecodeError, yaml.YAMLError) as ex:
+        raise ClbenchError(f"{path}: not YAML or JSON ({in_short(ex)}).") from None
+    if not isinstance(found, dict) or not found:
+        raise ClbenchError(f"{path}: no labels. Write a line for each model: NAME: LABEL")
+    for name, label in found.items():
+        if not (isinstance(name, str) and isinstance(label, str) and label.strip()):
+            raise ClbenchError(f'{path}: {name}: {label}: no label. Write: NAME: "LABEL"')
+    return found
+
+
+def meant(wanted: str, option: str, names: Iterable[str], what: str = "") -> str:
     """The one name that a user means, by the whole of it or by a part."""
+    what = what or option
     known, part = sorted(set(names)), wanted.casefold()
     for fits in (
         lambda name: name == part,
@@ -217,7 +296,7 @@ def _meant(wanted: str, option: str, names: Iterable[str]) -> str:
             return found[0]
         if found:
             break
-    lead = f"several {option}s have that in their names" if found else f"no such {option}"
+    lead = f"several {what}s have that in their names" if found else f"no such {what}"
     raise ClbenchError(f"--{option} {wanted}: {lead}. There are: {', '.join(found or known)}.")
 
 

@@ -1,183 +1,600 @@
-"""Charts, built with altair: rates in panels, heatmaps, and curves."""
+"""Charts, built with altair: dots with whiskers, heatmaps, curves, bars and a scatter plot.
+
+All lengths are in parts of the font's size, so that the same code draws for a screen and for
+the columns of a paper. Models have one colour in all charts: the first six one each, further
+ones and published ones a grey.
+"""
 
 import json
-from collections.abc import Sequence
-from typing import Any
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+from typing import Any, cast
 
 import altair as alt
 
-from inspect_clbench.output.figures import Figure, broken
-from inspect_clbench.output.theme import INK, LINE, OWN, PALETTE, PAPER, PUBLISHED, SHAPES, SOFT
+from inspect_clbench.analysis.statistics import Rate
+from inspect_clbench.output.html import INK, LINE, PAPER, SOFT
+from inspect_clbench.output.tables import percent_text
+from inspect_clbench.text import visible
 
 Chart = alt.LayerChart | alt.FacetChart | alt.HConcatChart | alt.VConcatChart
 
+# Told apart with normal sight, with deuteranopia and with protanopia, on light paper as on
+# dark; tests/output/test_theme.py measures it.
+PALETTE = {
+    "#1a549f": "#42c2ff", "#9f420a": "#e35d15", "#26835c": "#29b873",
+    "#cc5dc9": "#fbbbbb", "#251355": "#7955d1", "#809228": "#efd530",
+}  # fmt: skip
+COLOURS = tuple(PALETTE)
+SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
+PUBLISHED, PUBLISHED_DARK = "#8a929b", "#8b949e"
+OTHERS = SOFT
+
+# From few to many: on dark paper the low ones are dark and the high ones bright.
+RAMP = {
+    "#edf3fa": "#1a222c", "#d3e3f3": "#1c3048", "#b0cfe9": "#1f4163", "#86b5dc": "#23547f",
+    "#4486c3": "#5a9fd8", "#23619f": "#86bdec", "#0e3c70": "#b5dafa",
+}  # fmt: skip
+STEPS = tuple(RAMP)
+# Numbers on these colours; which of them stands on a colour is the same on either paper.
+ON_LOW, ON_HIGH = "#010101", "#fefefe"
+_LOW_STEPS = 4
+
+DATA_DARK = {
+    **PALETTE, **RAMP, PUBLISHED: PUBLISHED_DARK, ON_LOW: "#f6f8fa", ON_HIGH: "#04070a",
+}  # fmt: skip
+"""What the colours of data become on dark paper."""
+
 _LINES = "split(datum.label, '\\n')"
-_LINE_HEIGHT = 13
-_CELL = 44
-_PANELS_ABREAST = 4
-# Between the points of neighbours, in parts of the distance between groups.
-_DODGE = 0.07
-# On cells of the heatmap: neither of them changes in the dark scheme, as the ink does.
-_DARK_TEXT, _LIGHT_TEXT = "#010101", "#fefefe"
-_LIGHT_TEXT_ABOVE = 0.74  # of the highest rate: there the contrast of both is over 4.5
+_PIECE = re.compile(r"[^ \n/_-]*[ \n/_-]*")
+_BEFORE_MARK = re.compile(r" (?=[*~†‡]( |$))")
+_LEADING = 1.12
+_MOST_BANDS = 3
+_GAP = "\u00a0"  # the name of the empty row before published ones
 
 
-def rates_chart(figure: Figure) -> alt.HConcatChart:
-    """A panel for all tasks and one per category, with a line per model in each."""
-    panels = [
-        _rate_panel(figure, group, width=145 if index else 250, first=not index)
-        for index, group in enumerate(figure.groups)
-    ]
-    return alt.hconcat(*panels, spacing=16, bounds="flush")
+@dataclass(frozen=True)
+class Form:
+    """For what a chart is drawn: lengths are in pixels, on paper in points."""
+
+    width: int
+    font: float
+    narrow: bool = False
+    """Whether it is as narrow as a column or a phone."""
+
+    def em(self, size: float) -> float:
+        return round(size * self.font, 2)
 
 
-def _rate_panel(figure: Figure, group: str, *, width: int, first: bool) -> Chart:
-    data = [point.datum() for point in figure.points if point.group == group and point.known]
-    scale = alt.Scale(domain=[False, True], range=[OWN, PUBLISHED])
+@dataclass(frozen=True)
+class Row:
+    """What is drawn of one model, of a pair of models or of an error type."""
+
+    name: str
+    """No other row has it."""
+
+    rates: Mapping[str, Rate]
+    """By group; nan where there is none."""
+
+    published: bool = False
+    colour: str = COLOURS[0]
+    shape: str = "circle"
+    usd: float = math.nan
+
+
+@dataclass(frozen=True)
+class Figure:
+    """The numbers of one picture."""
+
+    rows: tuple[Row, ...]
+    groups: tuple[str, ...]
+    spans: tuple[tuple[str, int], ...] = ()
+    """Names for so many of the groups each."""
+
+    tasks: Mapping[str, int] = field(default_factory=dict)
+    """How many tasks a group has, where that is to be shown."""
+
+    @property
+    def known(self) -> bool:
+        return any(not math.isnan(r.mean) for row in self.rows for r in row.rates.values())
+
+    @property
+    def most(self) -> float:
+        """Where what is drawn ends on the right."""
+        ends = (_end(rate) for row in self.rows for rate in row.rates.values())
+        return max(ends, default=0.0) or 1.0
+
+    @property
+    def has_bands(self) -> bool:
+        """Whether curves are few enough for their intervals to be told apart."""
+        return sum(row.colour in COLOURS for row in self.rows) <= _MOST_BANDS
+
+    def domain(self) -> list[str]:
+        """The rows' names, with an empty one before those that are published."""
+        own = [row.name for row in self.rows if not row.published]
+        published = [row.name for row in self.rows if row.published]
+        return [*own, *([_GAP] if own and published else []), *published]
+
+    def data(self, groups: Sequence[str] | None = None) -> list[dict[str, Any]]:
+        """Rows of data for a chart, with what a tooltip says."""
+        return [
+            _datum(row, group, self.tasks.get(group))
+            for row in self.rows
+            for group in (self.groups if groups is None else groups)
+        ]
+
+
+def coloured(number: int) -> dict[str, Any]:
+    """Colour and shape of the model at a place of the order of models."""
+    if number < len(COLOURS):
+        return {"colour": COLOURS[number], "shape": SHAPES[number]}
+    return {"colour": OTHERS, "shape": "circle"}
+
+
+def _datum(row: Row, group: str, tasks: int | None) -> dict[str, Any]:
+    rate = row.rates[group]
+    figures = rate.as_row()
+    mean, std = figures["mean"], figures["std"]
+    spread: tuple[float | None, float | None] = (None, None)
+    if mean is not None and std is not None:
+        spread = (max(mean - std, 0.0), min(mean + std, 1.0))
+    return {
+        **figures,
+        "row": row.name,
+        "group": group,
+        "colour": row.colour,
+        "fill": PAPER if row.published else row.colour,
+        "estimate": rate.estimate,
+        "rate": percent_text(rate),
+        "interval": interval_text(rate) or "none",
+        "tasks": "" if tasks is None else f"{tasks:,}",
+        "std_low": spread[0],
+        "std_high": spread[1],
+        "end": _end(rate),
+    }
+
+
+def interval_text(rate: Rate) -> str:
+    """An interval in percent, or nothing where there is none."""
+    low, high = rate.interval or (math.nan, math.nan)
+    return "" if math.isnan(low) else f"{100 * low:.1f} to {100 * high:.1f}"
+
+
+def _end(rate: Rate) -> float:
+    figures = rate.as_row()
+    reach = (figures["mean"] or 0.0) + (figures["std"] or 0.0)
+    return max(min(reach, 1.0), figures["high"] or 0.0)
+
+
+def rates_chart(figure: Figure, form: Form, inner: float) -> Chart:
+    """A panel for all tasks and one per category, with a row per model in each."""
+    first, *others = figure.groups
+    gap = form.em(1)
+    if not form.narrow:
+        part = (inner - gap * len(others)) / (1.8 + len(others))
+        panels = [_rate_panel(figure, form, first, 1.8 * part, first=True)]
+        panels += [_rate_panel(figure, form, group, part) for group in others]
+        return alt.hconcat(*panels, spacing=gap, bounds="flush")
+    lines: list[Any] = []
+    for place in range(0, len(others), 2):
+        pair = [
+            _rate_panel(figure, form, group, (inner - gap) / 2, labels=not index)
+            for index, group in enumerate(others[place : place + 2])
+        ]
+        lines.append(alt.hconcat(*pair, spacing=gap, bounds="flush"))
+    top = _rate_panel(figure, form, first, inner, first=True)
+    return alt.vconcat(top, *lines, spacing=form.em(0.8), bounds="full")
+
+
+def _rate_panel(
+    figure: Figure,
+    form: Form,
+    group: str,
+    width: float,
+    *,
+    first: bool = False,
+    labels: bool = False,
+) -> Chart:
+    data = [datum for datum in figure.data([group]) if datum["mean"] is not None]
+    for datum in data:
+        datum["number"] = datum["rate"] if first else f"{100 * datum['mean']:.1f}"
+    # The numbers stand to the right of what they belong to and need room.
+    room = form.em(5.6 if first else 2.8) / width
+    most = figure.most / max(1 - room, 0.3)
+    marks = ticks(figure.most, 5 if first else 2)
+    title = "Solving rate in %" if first else ""
+    layers = _whiskers(data, figure.domain(), form, labels=first or labels)
+    interval = layers[0].encode(
+        x=alt.X("low:Q", axis=_percent_axis(marks, title), scale=_scale(0, most)), x2="high:Q"
+    )
+    std = layers[0].mark_rule(strokeWidth=form.em(0.55), opacity=0.4)
+    std = std.encode(x="std_low:Q", x2="std_high:Q", strokeDash=alt.value([1, 0]))
+    number = _beside_line(layers[0], form)
+    return _panel([interval, std, *layers[1:], *number], figure, form, width, group)
+
+
+def _whiskers(
+    data: list[dict[str, Any]], domain: Sequence[str], form: Form, *, labels: bool = True
+) -> list[alt.Chart]:
+    """The line of an interval, its two ends and the dot, for charts with a row each."""
     base = alt.Chart(alt.InlineData(values=data)).encode(
-        y=_row_axis(figure.rows, labels=first, grid=True),
-        color=alt.Color("published:N", scale=scale, legend=None),
+        y=_row_axis(domain, form, labels=labels),
+        color=alt.Color("colour:N", scale=None),
         tooltip=_tooltip(),
     )
-    # The numbers stand to the right of what they belong to and need room.
-    x = alt.X(scale=alt.Scale(domain=[0, 1.38 * figure.most], nice=False))
-    axis = _percent_axis(ticks(figure.most, 5 if first else 2))
-    std = base.mark_rule(strokeWidth=10, opacity=0.4).encode(
-        x=x.copy().field("std_low").type("quantitative").axis(axis), x2="std_high:Q"
-    )
-    interval = base.mark_rule(strokeWidth=1.5).encode(
-        x="low:Q", x2="high:Q", strokeDash=_dashed()
-    )
-    mean = base.mark_tick(thickness=3, size=17, opacity=1).encode(x="mean:Q")
-    text = "rate:N" if first else "number:N"
-    number = base.mark_text(align="left", dx=8).encode(x="end:Q", text=text)
-    halo = number.mark_text(align="left", dx=8, stroke=PAPER, strokeWidth=5)
-    layers = (std, interval, mean, halo, number.encode(color=alt.value(INK)))
-    height = _row_height(figure.rows) * len(figure.rows)
-    return alt.layer(*layers, width=width, height=height, title=_heading(group, width))
+    # Intervals of a draw are of another kind than those of full runs.
+    dash = alt.when(alt.datum.estimate).then(alt.value([3, 2])).otherwise(alt.value([1, 0]))
+    line = base.mark_rule(strokeWidth=form.em(0.1)).encode(strokeDash=dash)
+    end = base.mark_tick(thickness=form.em(0.1), size=form.em(0.5), orient="vertical")
+    dot = base.mark_point(size=form.em(0.6) ** 2 * 1.3, opacity=1, strokeWidth=form.em(0.11))
+    dot = dot.encode(x="mean:Q", fill=alt.Fill("fill:N", scale=None))
+    return [line, end.encode(x="low:Q"), end.encode(x="high:Q"), dot]
 
 
-def heatmap(figure: Figure) -> alt.HConcatChart:
-    """Models by groups of tasks, the groups under the names of their spans."""
-    blocks, start = [], 0
+def _beside_line(base: alt.Chart, form: Form) -> list[alt.Chart]:
+    """Numbers to the right of a line, and a rim of paper around them."""
+    look: dict[str, Any] = {"align": "left", "dx": form.em(0.5), "fontSize": form.font}
+    rim = base.mark_text(**look, stroke=PAPER, strokeWidth=form.em(0.35))
+    text = base.mark_text(**look).encode(color=alt.value(INK))
+    return [one.encode(x="end:Q", text="number:N") for one in (rim, text)]
+
+
+def _panel(
+    layers: list[alt.Chart], figure: Figure, form: Form, width: float, title: str
+) -> Chart:
+    height = _row_height(figure.domain(), form) * len(figure.domain())
+    return alt.layer(*layers, width=width, height=height, title=_heading(title, form, width))
+
+
+def forest(figure: Figure, form: Form, inner: float) -> Chart:
+    """Differences with their intervals, and a line where there is none."""
+    (group,) = figure.groups
+    data = figure.data()
+    for datum in data:
+        low, high, mean = datum["low"], datum["high"], datum["mean"]
+        interval = "" if low is None else f" [{signed(low)}, {signed(high)}]"
+        datum |= {"number": signed(mean) + ("" if form.narrow else interval), "zero": 0}
+        datum["end"] = mean if high is None else high
+        datum["interval"] = interval.strip() or "none"
+        datum["rate"] = signed(mean)
+        datum["fill"] = datum["colour"] if datum["colour"] != PUBLISHED else PAPER
+    ends = [x for d in data for x in (d["low"], d["high"], d["mean"]) if x is not None]
+    low, high = min(0.0, *ends), max(0.0, *ends)
+    room = form.em(2.8 if form.narrow else 8.5) / inner
+    span = (high - low or 0.1) / max(1 - room, 0.3)
+    marks = [x for x in ticks(max(-low, high), 3) if x <= high]
+    marks = [*(-x for x in ticks(max(-low, high), 3) if 0 < x <= -low), *marks]
+    axis = _percent_axis(marks, "Difference in points")
+    axis.labelExpr = "datum.value ? format(100 * datum.value, '+.0f') : '0'"
+    scale = _scale(low - 0.02 * span, low + span)
+    layers = _whiskers(data, figure.domain(), form)
+    line = layers[0].encode(x=alt.X("low:Q", axis=axis, scale=scale), x2="high:Q")
+    zero = layers[0].mark_rule(strokeWidth=form.em(0.1)).encode(
+        x="zero:Q", y=alt.Y(), color=alt.value(SOFT)
+    )  # fmt: skip
+    number = _beside_line(layers[0], form)
+    return _panel([zero, line, *layers[1:], *number], figure, form, inner, group)
+
+
+def signed(share: float) -> str:
+    """A difference in points with its sign."""
+    text = f"{100 * share:+.1f}"
+    return "0.0" if text in ("+0.0", "-0.0") else text.replace("-", "−")
+
+
+def heatmap(figure: Figure, form: Form, inner: float) -> Chart:
+    """Models by groups of tasks; in a narrow form the groups are the rows."""
+    blocks: list[Any] = []
+    start = 0
+    gap = form.em(0.6)
+    unit = (inner - gap * (len(figure.spans) - 1)) / len(figure.groups)
     for name, size in figure.spans:
         groups = figure.groups[start : start + size]
-        blocks.append(_heat_block(figure, name, groups, first=start == 0))
+        blocks.append(_heat_block(figure, form, name, groups, unit, inner))
         start += size
-    return alt.hconcat(*blocks, spacing=8, bounds="flush")
+    if form.narrow:
+        return alt.vconcat(*blocks, spacing=form.em(2), bounds="flush")
+    return alt.hconcat(*blocks, spacing=gap, bounds="flush")
 
 
-def _heat_block(figure: Figure, name: str, groups: Sequence[str], *, first: bool) -> Chart:
-    most = max((point.rate.mean for point in figure.points if point.known), default=0.0) or 1.0
-    shown = {group: broken(group, 24) for group in groups}
-    data = [
-        {**point.datum(), "column": shown[point.group]}
-        for point in figure.points
-        if point.group in shown
-    ]
-    base = alt.Chart(alt.InlineData(values=data)).encode(
-        x=alt.X("column:N", sort=None, scale=alt.Scale(domain=list(shown.values())))
-        .title(None)
-        .axis(
-            labelAngle=-50, labelExpr=_LINES, labelLimit=0, labelLineHeight=_LINE_HEIGHT,
-            domain=False, ticks=False,
-        ),
-        y=_row_axis(figure.rows, labels=first, grid=False),
-        tooltip=_tooltip(interval=False),
-    )  # fmt: skip
-    scale = alt.Scale(scheme="blues", domain=[0, most])
-    known = alt.datum.mean != None  # noqa: E711  # an expression of Vega, not of Python
-    colour = alt.when(known).then(alt.Color("mean:Q", scale=scale, legend=None))
-    ink = alt.when(alt.datum.mean > _LIGHT_TEXT_ABOVE * most).then(alt.value(_LIGHT_TEXT))
-    ink = ink.when(known).then(alt.value(_DARK_TEXT))
-    cells = base.mark_rect().encode(color=colour.otherwise(alt.value(PAPER)))
-    numbers = base.mark_text().encode(
-        text="number:N", color=ink.otherwise(alt.value(PUBLISHED))
-    )
-    width = _CELL * len(groups)
-    height = _row_height(figure.rows) * len(figure.rows)
-    return alt.layer(cells, numbers, width=width, height=height, title=_heading(name, width))
-
-
-def curves(figure: Figure, x_title: str) -> Chart:
-    """A curve per model: in one panel if they are few, else each in one of its own."""
-    few = len(figure.rows) <= len(PALETTE)
-    return _one_panel(figure, x_title) if few else _own_panels(figure, x_title)
-
-
-def _one_panel(figure: Figure, x_title: str) -> Chart:
-    rows = list(figure.rows)
+def _heat_block(
+    figure: Figure, form: Form, name: str, groups: Sequence[str], unit: float, inner: float
+) -> Chart:
+    first, last = groups[0] == figure.groups[0], groups[-1] == figure.groups[-1]
+    shown = {g: f"{g} ({figure.tasks[g]:,})" if g in figure.tasks else g for g in groups}
+    domain = figure.domain()
+    cell = inner / len(domain) if form.narrow else unit
+    digits = 1 if cell >= form.em(2.3) else 0 if cell >= form.em(1.15) else None
+    steps = _steps(figure)
+    data = figure.data(groups)
+    for datum in data:
+        mean = datum["mean"]
+        text = "–" if mean is None else "" if digits is None else f"{100 * mean:.{digits}f}"
+        high = mean is not None and sum(mean >= step for step in steps) >= _LOW_STEPS
+        ink = PUBLISHED if mean is None else ON_HIGH if high else ON_LOW
+        datum |= {"column": shown[datum["group"]], "number": text, "ink": ink}
+    base = alt.Chart(alt.InlineData(values=data)).encode(tooltip=_tooltip())
+    height = form.em(1.7) if form.narrow else _row_height(domain, form)
+    if form.narrow:
+        base = base.encode(
+            x=_column_axis(domain, form, labels=first, orient="top"),
+            y=_row_axis(list(shown.values()), form, wrap=34, grid=False, field="column"),
+        )
+    else:
+        base = base.encode(
+            x=_column_axis(list(shown.values()), form, field="column", wrap=40),
+            y=_row_axis(domain, form, labels=first, grid=False),
+        )
+    scale = alt.Scale(type="threshold", domain=steps, range=list(STEPS[: len(steps) + 1]))
     legend = alt.Legend(
-        title=None, labelExpr=_LINES, labelLimit=0, symbolSize=80, labelFontSize=12,
-        labelColor=INK, labelOffset=8, rowPadding=_LINE_HEIGHT + 4,
+        type="gradient", orient="bottom", direction="horizontal", title="Rate in %",
+        titleOrient="left",
+        labelExpr="datum.value > 0 ? format(100 * datum.value, '.0f') : ''",
+        gradientLength=form.em(8.5), gradientThickness=form.em(0.8), offset=form.em(1),
+        labelFontSize=form.font * 0.88,
     )  # fmt: skip
-    colour = alt.Scale(domain=rows, range=list(PALETTE[: len(rows)]))
-    shape = alt.Scale(domain=rows, range=list(SHAPES[: len(rows)]))
-    data = alt.InlineData(values=_curve_data(figure, dodge=_DODGE))
-    base = alt.Chart(data).encode(color=alt.Color("row:N", scale=colour, legend=legend))
-    line, interval, point = _curve_layers(base, figure, x_title, size=45)
-    point = point.encode(shape=alt.Shape("row:N", scale=shape, legend=legend))
-    return alt.layer(line, interval, point, width=560, height=320)
+    scaled = last if form.narrow else first
+    cells = base.transform_filter("datum.mean != null").mark_rect(stroke=PAPER)
+    cells = cells.encode(
+        color=alt.Color("mean:Q", scale=scale, legend=legend if scaled else None)
+    )
+    number = base.mark_text(fontSize=form.font * (0.92 if digits else 0.88))
+    number = number.encode(text="number:N", color=alt.Color("ink:N", scale=None))
+    size: dict[str, Any] = {
+        "width": inner if form.narrow else unit * len(groups),
+        "height": height * (len(groups) if form.narrow else len(domain)),
+    }
+    title = _heading(name, form, form.width if form.narrow else size["width"])
+    if form.narrow:
+        title.anchor = "end"  # over the names of the rows, where there is room
+    chart = alt.layer(cells, number, title=title, **size)
+    return cast(Chart, chart.resolve_scale(color="independent"))
 
 
-def _own_panels(figure: Figure, x_title: str) -> Chart:
-    data = alt.InlineData(values=_curve_data(figure))  # once in the file, for all panels
-    names = {point.row: point.name for point in figure.points}
-    published = {point.row for point in figure.points if point.published}
-    panels = []
-    for index, row in enumerate(figure.rows):
-        title = x_title if index + _PANELS_ABREAST >= len(figure.rows) else ""
-        own = alt.Chart(data).transform_filter(alt.FieldEqualPredicate(index, "place"))
-        base = own.encode(color=alt.value(PUBLISHED if row in published else OWN))
-        layers = _curve_layers(base, figure, title, size=20)
-        others = (
-            layers[0]
-            .mark_line(strokeWidth=1, opacity=0.25)
-            .encode(detail="place:N", color=alt.value(SOFT))
-        )
-        others.transform = alt.Undefined
-        panel = alt.layer(
-            others, *layers, width=220, height=140, title=_heading(names[row], 220)
-        )
-        panels.append(panel)
-    abreast = [panels[i : i + _PANELS_ABREAST] for i in range(0, len(panels), _PANELS_ABREAST)]
-    lines = (alt.hconcat(*some, spacing=46, bounds="flush") for some in abreast)
-    return alt.vconcat(*lines, spacing=20)
+def _steps(figure: Figure) -> list[float]:
+    """Where the colours of a heatmap change: round numbers up to the highest rate."""
+    rates = (rate.mean for row in figure.rows for rate in row.rates.values())
+    most = max((mean for mean in rates if not math.isnan(mean)), default=0.0)
+    width = next(
+        step
+        for step in (0.01, 0.02, 0.03, 0.04, 0.05, 0.06, 0.08, 0.1, 0.12, 0.15)
+        if step == 0.15 or most < step * 7
+    )
+    return [round(width * step, 4) for step in range(1, len(STEPS))]
 
 
-def _curve_layers(
-    base: alt.Chart, figure: Figure, x_title: str, *, size: int
-) -> list[alt.Chart]:
-    last = len(figure.groups) - 1
-    marks = ticks(figure.most, 4 if size < 30 else 6)
+def curves(figure: Figure, form: Form, inner: float, x_title: str, y_title: str) -> Chart:
+    """A curve per model: the first six in colour with intervals, the others in grey."""
+    named = {row.name: _legend_name(row) for row in figure.rows}
+    styles = {
+        named[row.name]: (row.colour, row.shape)
+        for row in sorted(figure.rows, key=lambda row: (row.published, row.colour == OTHERS))
+    }
+    legend = alt.Legend(
+        title=None, orient="bottom" if form.narrow else "right", direction="vertical",
+        labelExpr=_LINES, labelLimit=0, symbolSize=form.em(0.6) ** 2 * 1.6,
+        columns=1, rowPadding=form.em(0.5 if form.narrow else 0.9),
+    )  # fmt: skip
+    labels = [
+        broken(name, 30 if form.narrow else 24, 1 if form.narrow else 2) for name in styles
+    ]
+    labels = unique(labels)
+    shown = dict(zip(styles, labels, strict=True))
+    # Grey ones first: what is drawn later lies above.
+    rows = sorted(figure.rows, key=lambda row: row.colour in COLOURS)
+    data = [
+        {**_datum(row, group, figure.tasks.get(group)), "label": shown[named[row.name]],
+         "strong": row.colour in COLOURS}
+        for row in rows
+        for group in figure.groups
+    ]  # fmt: skip
+    marks = ticks(figure.most, 5)
     x = alt.X(
-        "x:Q",
-        scale=alt.Scale(domain=[-0.3, last + 0.3], nice=False, zero=False),
+        "group:N",
+        scale=alt.Scale(type="point", domain=list(figure.groups), padding=0.3),
         axis=alt.Axis(
-            values=list(range(last + 1)),
-            labelExpr=f"{json.dumps(figure.groups)}[datum.value]",
-            labelOverlap=True, title=x_title or None, grid=False,
+            title=x_title,
+            labelAngle=0,
+            labelOverlap=True,
+            grid=False,
+            labelPadding=form.em(0.3),
+        ),
+    )
+    y = alt.Y(
+        "mean:Q",
+        axis=_percent_axis(marks, title=f"{y_title} in %"),
+        scale=_scale(0, marks[-1]),
+    )
+    base = alt.Chart(alt.InlineData(values=data)).encode(
+        x=x,
+        color=alt.Color(
+            "label:N",
+            legend=legend,
+            scale=alt.Scale(domain=labels, range=[colour for colour, _ in styles.values()]),
+        ),
+    )
+    strong = base.transform_filter("datum.strong")
+    grey = base.transform_filter("!datum.strong").mark_line(strokeWidth=form.em(0.09))
+    line = strong.mark_line(strokeWidth=form.em(0.16)).encode(y=y, detail="row:N")
+    band = strong.mark_area(opacity=0.14).encode(y="low:Q", y2="high:Q", detail="row:N")
+    point = base.mark_point(filled=True, size=form.em(0.6) ** 2 * 1.3, opacity=1).encode(
+        y=y,
+        tooltip=_tooltip(),
+        shape=alt.Shape(
+            "label:N",
+            legend=legend,
+            scale=alt.Scale(domain=labels, range=[shape for _, shape in styles.values()]),
+        ),
+        size=alt.when("datum.strong").then(alt.value(form.em(0.6) ** 2 * 1.3)).otherwise(
+            alt.value(form.em(0.3) ** 2)
         ),
     )  # fmt: skip
-    y = alt.Y("mean:Q", axis=_percent_axis(marks), scale=alt.Scale(domain=[0, max(marks)]))
-    line = base.mark_line(strokeWidth=2).encode(x=x, y=y)
-    interval = base.mark_rule(strokeWidth=1.5, opacity=0.7).encode(
-        x=x, y="low:Q", y2="high:Q", strokeDash=_dashed()
+    return alt.layer(
+        *([band] if figure.has_bands else []),
+        grey.encode(y=y, detail="row:N"),
+        line,
+        point,
+        width=inner,
+        height=form.em(15 if form.narrow else 24),
     )
-    point = base.mark_point(filled=True, size=size, opacity=1).encode(
-        x=x, y=y, tooltip=_tooltip()
-    )
-    return [line, interval, point]
 
 
-def _curve_data(figure: Figure, dodge: float = 0.0) -> list[dict[str, Any]]:
-    middle = (len(figure.rows) - 1) / 2
-    data = []
-    for point in figure.points:
-        place = figure.rows.index(point.row)
-        x = figure.groups.index(point.group) + dodge * (place - middle)
-        data.append({**point.datum(), "place": place, "x": x})
-    return sorted(data, key=lambda datum: datum["place"])
+def _legend_name(row: Row) -> str:
+    if row.published:
+        return "Published"
+    return row.name if row.colour in COLOURS else "Further models"
+
+
+def bars(figure: Figure, form: Form, inner: float) -> Chart:
+    """A bar per model, divided into groups that add up to all tasks."""
+    last = len(figure.groups) - 1
+    steps = [1 + round(place * (len(STEPS) - 2) / last) for place in range(last + 1)]
+    colours = {g: STEPS[step] for g, step in zip(figure.groups, steps, strict=True)}
+    data: list[dict[str, Any]] = []
+    for row in figure.rows:
+        start = 0.0
+        for group, step in zip(figure.groups, steps, strict=True):
+            datum = _datum(row, group, None)
+            mean = datum["mean"] or 0.0
+            wide = mean * inner >= form.em(2.4)
+            datum |= {
+                "start": start,
+                "stop": start + mean,
+                "middle": start + mean / 2,
+                "number": f"{100 * mean:.1f}" if wide else "",
+                "ink": ON_LOW if step < _LOW_STEPS else ON_HIGH,
+            }
+            start += mean
+            data.append(datum)
+    base = alt.Chart(alt.InlineData(values=data)).encode(
+        y=_row_axis(figure.domain(), form, grid=False), tooltip=_tooltip()
+    )
+    legend = alt.Legend(
+        title="Tasks solved in", orient="top", symbolType="square", columns=4 if form.narrow else 0,
+        titleOrient="top" if form.narrow else "left",
+    )  # fmt: skip
+    scale = alt.Scale(domain=list(colours), range=list(colours.values()))
+    bar = base.mark_bar(stroke=PAPER, height=alt.RelativeBandSize(0.72)).encode(
+        x=alt.X(
+            "start:Q",
+            axis=_percent_axis([0, 0.25, 0.5, 0.75, 1], title="Tasks in %"),
+            scale=_scale(0, 1),
+        ),
+        x2="stop:Q",
+        color=alt.Color("group:N", scale=scale, legend=legend),
+    )
+    number = base.mark_text(fontSize=form.font).encode(
+        x="middle:Q", text="number:N", color=alt.Color("ink:N", scale=None)
+    )
+    height = _row_height(figure.domain(), form, least=2.0) * len(figure.rows)
+    chart = alt.layer(bar, number, width=inner, height=height)
+    return cast(Chart, chart.resolve_scale(color="independent"))
+
+
+def scatter(figure: Figure, form: Form, inner: float) -> Chart:
+    """Cost against solving rate, with the models' names beside their points."""
+    (group,) = figure.groups
+    height = form.em(20 if form.narrow else 26)
+    usd = [row.usd for row in figure.rows]
+    log = max(usd) > 8 * min(usd) > 0
+    low = min(usd) / 1.6 if log else 0.0
+    high = max(usd) * (1.9 if log else 1.25) or 1.0
+    lowest = min((row.rates[group].as_row()["low"] or 0.0 for row in figure.rows), default=0.0)
+    marks = ticks(figure.most, 5)
+    marks = [mark for mark in marks if mark >= max(m for m in marks if m <= lowest)]
+
+    def place(row: Row, rate: float) -> tuple[float, float]:
+        share = row.usd / high
+        if log:
+            share = math.log(row.usd / low) / math.log(high / low)
+        return share * inner, height * (marks[-1] - rate) / (marks[-1] - marks[0])
+
+    data = figure.data()
+    spots = [place(row, row.rates[group].mean) for row in figure.rows]
+    ends = [
+        (place(row, high)[1], place(row, low)[1])
+        for row in figure.rows
+        for low, high in [row.rates[group].interval or (row.rates[group].mean,) * 2]
+    ]
+    lines = [(x, top, x, bottom) for (x, _), (top, bottom) in zip(spots, ends, strict=True)]
+    named = [(row.name, *spot) for row, spot in zip(figure.rows, spots, strict=True)]
+    labels = _beside(named, lines, form, inner, height)
+    for datum, row, (at, middle, align) in zip(data, figure.rows, labels, strict=True):
+        datum |= {"usd": row.usd, "label_x": at, "label_y": middle, "align": align}
+        datum |= {"cost": f"{row.usd:,.2f}", "shape": row.shape}
+    axis = alt.Axis(title="Cost of a run in USD", grid=False, format=",.3~r", tickCount=5)
+    scale = alt.Scale(type="log" if log else "linear", domain=[low, high], nice=False)
+    tips = [*_tooltip(), alt.Tooltip("cost:N", title="USD per run")]
+    base = alt.Chart(alt.InlineData(values=data)).encode(
+        x=alt.X("usd:Q", scale=scale, axis=axis),
+        color=alt.Color("colour:N", scale=None),
+        tooltip=tips,
+    )
+    y = alt.Y(
+        "mean:Q",
+        scale=_scale(marks[0], marks[-1]),
+        axis=_percent_axis(marks, title="Solving rate in %"),
+    )
+    interval = base.mark_rule(strokeWidth=form.em(0.1), opacity=0.6)
+    point = base.mark_point(filled=True, size=form.em(0.7) ** 2 * 1.4, opacity=1)
+    point = point.encode(y=y, shape=alt.Shape("shape:N", scale=None))
+    names = [
+        alt.Chart(alt.InlineData(values=[d for d in data if d["align"] == align]))
+        .mark_text(align=align, baseline="middle", fontSize=form.font, clip=False)
+        .encode(
+            x=alt.X("label_x:Q", scale=None, axis=None),
+            y=alt.Y("label_y:Q", scale=None, axis=None),
+            text="row:N",
+            color=alt.value(INK),
+            tooltip=tips,
+        )
+        for align in ("left", "right", "center")
+        if any(d["align"] == align for d in data)
+    ]
+    return alt.layer(
+        interval.encode(y="low:Q", y2="high:Q"), point, *names, width=inner, height=height
+    )
+
+
+_Spot = tuple[float, float, str]
+_Box = tuple[float, float, float, float]
+
+
+def _beside(
+    names: Sequence[tuple[str, float, float]],
+    lines: Sequence[_Box],
+    form: Form,
+    width: float,
+    height: float,
+) -> list[_Spot]:
+    """Where each name stands: the first place around its point that nothing else takes."""
+    gap, line = form.em(0.6), form.em(1.1)
+    dots = [(x - gap / 2, y - gap / 2, x + gap / 2, y + gap / 2) for _, x, y in names]
+    spots: list[_Spot] = []
+    boxes: list[_Box] = []
+    for name, x, y in names:
+        best = (math.inf, (x, y, "left"), (x, y, x, y))
+        long = 0.54 * form.font * len(name)
+        for away in range(8):
+            for way, align in product((-1, 1), ("left", "right", "center")):
+                left = x + {"left": gap, "right": -gap - long, "center": -long / 2}[align]
+                middle = y + way * line * (away / 2 + (align == "center"))
+                box = (left, middle - line / 2, left + long, middle + line / 2)
+                outside = box[0] < 0 or box[2] > width or box[1] < 0 or box[3] > height
+                over = 10 * _overlaps(box, [*dots, *boxes]) + 2 * _overlaps(box, lines)
+                at = {"left": box[0], "right": box[2], "center": x}[align]
+                best = min(best, (over + 20 * outside + away, (at, middle, align), box))
+        spots.append(best[1])
+        boxes.append(best[2])
+    return spots
+
+
+def _overlaps(box: _Box, others: Sequence[_Box]) -> int:
+    left, top, right, bottom = box
+    return sum(left < r and right > x and top < b and bottom > t for x, t, r, b in others)
 
 
 def ticks(most: float, count: int) -> list[float]:
@@ -188,45 +605,118 @@ def ticks(most: float, count: int) -> list[float]:
     return [value / 100 for value in range(0, min(int(100 * most) + step, 100) + 1, step)]
 
 
-def _row_height(rows: Sequence[str]) -> int:
-    lines = max((row.count("\n") + 1 for row in rows), default=1)
-    return max(26, _LINE_HEIGHT * lines + 8)
+def broken(text: str, width: int, most: int = 2) -> str:
+    """Wrap a label at spaces, slashes, hyphens and underscores, shortened if it is too long."""
+    lines = [""]
+    text = _BEFORE_MARK.sub("\u00a0", text)
+    for piece in _PIECE.findall(text):
+        if lines[-1] and len(lines[-1] + piece.rstrip()) > width:
+            lines.append("")
+        lines[-1] += piece
+        while len(lines[-1].rstrip()) > width:
+            lines[-1:] = [lines[-1][:width], lines[-1][width:]]
+    lines = [line.strip() for line in lines if line.strip()]
+    if len(lines) > most:  # what tells names apart often stands at their end
+        lines = [*lines[: most - 1], "…" + text[1 - width :].strip()]
+    return "\n".join(lines)
 
 
-def _dashed() -> alt.StrokeDash:
-    """Intervals of a draw are of another kind than those of full runs."""
-    scale = alt.Scale(domain=[False, True], range=[[1, 0], [4, 3]])
-    return alt.StrokeDash("estimate:N", scale=scale, legend=None)
+def unique(names: Sequence[str]) -> list[str]:
+    """Names, numbered where several are the same."""
+    found: dict[str, None] = {}
+    for name in names:
+        number, new = 1, name
+        while new in found:
+            number += 1
+            new = f"{name} ({number})"
+        found[new] = None
+    return list(found)
 
 
-def _tooltip(*, interval: bool = True) -> list[alt.Tooltip]:
-    fields = {"model": "Model", "group": "Tasks", "rate": "Rate in %"}
-    if interval:
-        fields["interval"] = "95 % interval"
+def _label_width(form: Form) -> int:
+    return 20 if form.narrow else 40
+
+
+def _row_height(names: Sequence[str], form: Form, least: float = 1.7) -> float:
+    lines = max((name.count("\n") + 1 for name in _wrapped(names, form)), default=1)
+    return form.em(max(least, _LEADING * lines + 0.5))
+
+
+def _wrapped(names: Sequence[str], form: Form) -> list[str]:
+    return [broken(name, _label_width(form)) for name in names]
+
+
+def _expression(names: Sequence[str], wrap: int, most: int = 2) -> str:
+    """An expression of Vega for the lines of a label, so that data keep names as they are."""
+    shown = [visible(name) for name in names]
+    lines = {name: broken(name, wrap, most).split("\n") for name in shown}
+    return f"{json.dumps(lines)}[datum.label] || ''"
+
+
+def _row_axis(
+    names: Sequence[str],
+    form: Form,
+    *,
+    labels: bool = True,
+    grid: bool = True,
+    wrap: int = 0,
+    field: str = "row",
+) -> alt.Y:
+    lines = _expression(names, wrap or _label_width(form))
+    # Vega centres the first line of a label on its row, not the label.
+    offset = alt.ExprRef(f"-{form.em(_LEADING) / 2} * (length({lines}) - 1)")
+    axis = alt.Axis(
+        labels=labels, labelExpr=lines, labelLimit=0, labelLineHeight=form.em(_LEADING),
+        labelOffset=offset, labelPadding=form.em(0.5), labelColor=INK,
+        labelFontSize=form.font * (0.9 if wrap else 1),
+        domain=False, ticks=False, grid=grid, gridColor=LINE, title=None,
+    )  # fmt: skip
+    return alt.Y(f"{field}:N", sort=None, scale=alt.Scale(domain=list(names)), axis=axis)
+
+
+def _column_axis(
+    names: Sequence[str],
+    form: Form,
+    *,
+    labels: bool = True,
+    field: str = "row",
+    wrap: int = 24,
+    orient: Any = "bottom",
+) -> alt.X:
+    axis = alt.Axis(
+        labels=labels, labelExpr=_expression(names, wrap, 1), labelLimit=0,
+        labelAngle=-65 if form.narrow else -50,
+        labelLineHeight=form.em(_LEADING), labelAlign="left" if orient == "top" else "right",
+        labelPadding=form.em(0.3), domain=False, ticks=False, orient=orient, title=None,
+    )  # fmt: skip
+    return alt.X(f"{field}:N", sort=None, scale=alt.Scale(domain=list(names)), axis=axis)
+
+
+def _tooltip() -> list[alt.Tooltip]:
+    fields = {"row": "Model", "group": "Tasks", "rate": "In %", "interval": "95 % interval"}
     return [alt.Tooltip(f"{name}:N", title=title) for name, title in fields.items()]
 
 
-def _heading(text: str, width: int) -> alt.Title:
-    lines = broken(text, max(width // 7, 12), 3).split("\n")
+def _heading(text: str, form: Form, width: float) -> Any:
+    if not text:
+        return alt.Undefined
     return alt.Title(
-        lines, fontSize=12, fontWeight="bold", anchor="start", frame="group", offset=8
-    )
+        broken(text, _letters(form, width), 3).split("\n"), fontSize=form.font,
+        fontWeight="bold", anchor="start", frame="group", offset=form.em(0.5),
+    )  # fmt: skip
 
 
-def _percent_axis(values: list[float]) -> alt.Axis:
+def _letters(form: Form, width: float) -> int:
+    return max(int(width / form.em(0.58)), 8)
+
+
+def _scale(low: float, high: float) -> alt.Scale:
+    return alt.Scale(domain=[low, high], nice=False, zero=False)
+
+
+def _percent_axis(values: list[float], title: str = "") -> alt.Axis:
     # Without the count Vega thins out the values that it is given.
     return alt.Axis(
-        format=".0%", values=values, tickCount=len(values), title=None, labelOverlap=False,
-        labelFlush=False,
+        labelExpr="format(100 * datum.value, '.0f')", values=values, tickCount=len(values),
+        title=title or None, labelOverlap=False, labelFlush=False,
     )  # fmt: skip
-
-
-def _row_axis(rows: Sequence[str], *, labels: bool, grid: bool) -> alt.Y:
-    # Vega centres the first line of a label on its row, not the label.
-    offset = alt.ExprRef(f"-{_LINE_HEIGHT / 2} * (length({_LINES}) - 1)")
-    axis = alt.Axis(
-        labels=labels, labelExpr=_LINES, labelLimit=0, labelLineHeight=_LINE_HEIGHT,
-        labelOffset=offset, labelPadding=8, labelColor=INK, labelFontSize=12,
-        domain=False, ticks=False, grid=grid, gridColor=LINE,
-    )  # fmt: skip
-    return alt.Y("row:N", sort=None, scale=alt.Scale(domain=list(rows)), axis=axis, title=None)

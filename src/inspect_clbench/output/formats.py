@@ -6,17 +6,24 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import count, product
 from pathlib import PurePath
+from textwrap import wrap
 from typing import Any, get_args
 
 from inspect_clbench.choices import Format
 from inspect_clbench.errors import ClbenchError
 from inspect_clbench.files import check_target
 from inspect_clbench.output.html import html_page, html_table
-from inspect_clbench.output.tables import Note, Table
-from inspect_clbench.output.terminal import terminal_table
+from inspect_clbench.output.tables import Cell, Note, Table
+from inspect_clbench.output.terminal import (
+    terminal_table,
+    with_counts_in_notes,
+    with_short_heads,
+    with_stacked_cells,
+)
 from inspect_clbench.text import INVISIBLE, one_line
 
 FORMATS: tuple[Format, ...] = get_args(Format)
@@ -36,8 +43,14 @@ _LATEX = {
     "{": r"\{", "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
     "±": r"$\pm$", "–": "--", "−": "$-$", "·": r"$\cdot$", "…": r"\ldots{}", "≥": r"$\geq$",
     "†": r"$\dagger$", "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}",
-    '"': r"\textquotedbl{}", "[": "{[}", "]": "{]}",
+    '"': "''", "[": "{[}", "]": "{]}", "‡": r"$\ddagger$", "≤": r"$\leq$", "√": r"$\surd$",
+    "×": r"$\times$", "²": "$^2$", "’": "'", "“": "``", "”": "''", "\u00a0": "~",
 }  # fmt: skip
+# What LaTeX calls sizes of letters, and how wide a letter is in each, in points.
+_SIZES = {"small": 4.9, "footnotesize": 4.55, "scriptsize": 4.25}
+_TABCOLSEP = 3
+_COLUMN, _TEXT = 238, 397  # 3.3 inches, and the 5.5 of many templates of conferences
+_HEAD_WIDTH, _HEAD_LINES = 10, 3
 
 
 def render_tables(
@@ -60,7 +73,8 @@ def render_tables(
         case "json":
             return json_tables(tables)
         case "latex":
-            return "\n".join(latex_table(table) for table in pages)
+            labels = csv_names(pages)
+            return "\n".join(map(latex_table, pages, labels))
         case "html":
             title = tables[0].title if tables else "CL-bench"
             return html_page(title, "\n".join(map(html_table, pages)))
@@ -210,21 +224,94 @@ def _finite(value: Any) -> Any:
     return value
 
 
-def latex_table(table: Table) -> str:
-    """A table in LaTeX, to be used with the package booktabs."""
-    spec = "l" * table.left + "r" * (len(table.columns) - table.left)
+def latex_table(table: Table, label: str = "table") -> str:
+    """A table for a paper, to be used with the package booktabs.
+
+    It is 5.5 inches wide at most, where it can be: counts move into a note, then heads
+    become short, then the letters small.
+    """
+    table, size = _latex_fitting(table)
+    environment = "table" if _latex_width(table, size) <= _COLUMN else "table*"
+    heads = [_head_lines(column) for column in table.columns]
     lines = [
-        f"% {one_line(table.title)}",
-        rf"\begin{{tabular}}{{{spec}}}",
+        rf"\begin{{{environment}}}[t]",
+        rf"\centering\{size}\setlength{{\tabcolsep}}{{{_TABCOLSEP}pt}}",
+        rf"\caption{{{_latex_text(table.title)}}}",
+        rf"\label{{tab:{label}}}",
+        rf"\begin{{tabular}}{{{'l' * table.left}{'r' * (len(heads) - table.left)}}}",
         r"\toprule",
-        " & ".join(_latex_text(column) for column in table.columns) + r" \\",
+        *(_latex_row(map(_latex_text, line)) for line in zip(*heads, strict=True) if any(line)),
         r"\midrule",
-        *(" & ".join(_latex_text(cell.text) for cell in row) + r" \\" for row in table.rows),
-        r"\bottomrule",
-        r"\end{tabular}",
-        *(f"% {one_line(str(note))}" for note in table.notes),
     ]
+    published = False
+    for row in table.rows:
+        if row[0].tone == "published" and not published:
+            published = True
+            lines.append(r"\midrule")
+        lines += _latex_rows(row)
+    lines += [r"\bottomrule", r"\end{tabular}"]
+    told = [str(note) for note in table.notes]
+    told += ["Bold: the highest of the rows run here."] * any(
+        c.best for r in table.rows for c in r
+    )
+    if told:
+        notes = " \\par\n".join(_latex_text(note) for note in told)
+        lines += [
+            rf"\par\smallskip\begin{{minipage}}{{\linewidth}}\raggedright\{size}",
+            notes,
+            r"\end{minipage}",
+        ]
+    lines.append(rf"\end{{{environment}}}")
     return "\n".join(lines) + "\n"
+
+
+def _latex_fitting(table: Table) -> tuple[Table, str]:
+    """The table in the widest form, and with the largest letters, that fit a page."""
+    without = with_counts_in_notes(table)
+    short = with_short_heads(without)
+    stacked = with_stacked_cells(short)
+    tries = [(table, "small"), *product((without, short, stacked), _SIZES)]
+    fitting = (one for one in tries if _latex_width(*one) <= _TEXT)
+    return next(fitting, tries[-1])
+
+
+def _latex_width(table: Table, size: str) -> float:
+    """How many points a table is wide, as far as its letters tell."""
+    columns = zip(map(_head_lines, table.columns), *table.rows, strict=True)
+    letters = 0
+    for heads, *cells in columns:
+        texts = [*heads, *(line for cell in cells for line in cell.text.split("\n"))]
+        letters += max(map(len, texts))
+    return letters * _SIZES[size] + 2 * _TABCOLSEP * len(table.columns)
+
+
+def _head_lines(head: str) -> list[str]:
+    """A head in up to three lines, as narrow as rates are where its words allow it."""
+    for width in count(_HEAD_WIDTH):
+        lines = wrap(one_line(head), width, break_long_words=False)
+        if len(lines) <= _HEAD_LINES:
+            break
+    return [""] * (_HEAD_LINES - len(lines)) + lines
+
+
+def _latex_rows(row: Sequence[Cell]) -> list[str]:
+    """A row of cells; what stands on a second line of them becomes a second row."""
+    cells = [cell.text.split("\n") for cell in row]
+    lines = []
+    for number in range(max(map(len, cells))):
+        texts = [_latex_text(cell[number]) if number < len(cell) else "" for cell in cells]
+        if not number:
+            texts = [
+                rf"\textbf{{{t}}}" if c.best else t for t, c in zip(texts, row, strict=True)
+            ]
+        lines.append(_latex_row(texts))
+    if len(lines) > 1:
+        lines.append(r"\addlinespace")
+    return lines
+
+
+def _latex_row(texts: Iterable[str]) -> str:
+    return " & ".join(texts) + r" \\"
 
 
 def _latex_text(text: str) -> str:

@@ -4,13 +4,16 @@ import html
 from collections.abc import Iterable
 
 from inspect_clbench.output.tables import Table
-from inspect_clbench.output.theme import DARK, INK, LINE, PAPER, SOFT
 from inspect_clbench.text import one_line
+
+# Of text and lines, in light and in dark; each has a contrast of 4.5 on its paper.
+INK, SOFT, LINE, PAPER = "#24292f", "#59636e", "#d8dee4", "#ffffff"
+DARK = {INK: "#e6edf3", SOFT: "#a5b0bb", LINE: "#3a424c", PAPER: "#11151a"}
 
 # Nothing runs in a page and nothing is fetched for it.
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 
-_STYLE = f"""
+STYLE = f"""
 :root {{
   color-scheme: light dark;
   --ink: {INK}; --soft: {SOFT}; --line: {LINE}; --paper: {PAPER};
@@ -42,7 +45,12 @@ code {{ font-size: .92em; }}
 .warnings ul {{ margin: 0; padding-left: 1.1rem; }}
 figure {{ margin: 0 0 2rem; overflow-x: auto; }}
 figcaption {{ font-weight: 600; margin-bottom: .5rem; }}
-figure svg {{ display: block; height: auto; max-width: 100%; min-width: 44rem; }}
+figure svg {{ display: block; height: auto; max-width: 100%; }}
+figure svg.narrow {{ display: none; }}
+@media screen and (max-width: 50rem) {{
+  figure svg.wide {{ display: none; }}
+  figure svg.narrow {{ display: block; max-width: 30rem; width: 100%; }}
+}}
 table {{ border-collapse: collapse; }}
 th, td {{ padding: .35rem .8rem; text-align: left; vertical-align: bottom; }}
 th {{ background: var(--head); border-bottom: 2px solid var(--line); }}
@@ -58,7 +66,7 @@ footer {{ border-top: 1px solid var(--line); margin-top: 3rem; padding-top: .8re
   body {{ font-size: 10pt; margin: 0; max-width: none; padding: 0; }}
   h2, h3, figcaption, .reading {{ break-after: avoid; break-inside: avoid; }}
   figure {{ break-inside: avoid; overflow: visible; }}
-  figure svg {{ max-height: 138mm; min-width: 0; width: auto; }}
+  figure svg {{ max-height: 138mm; width: auto; }}
   tr, .warnings {{ break-inside: avoid; }}
   th, .warnings {{ print-color-adjust: exact; -webkit-print-color-adjust: exact; }}
   table {{ font-size: 8.5pt; }}
@@ -90,7 +98,7 @@ def html_table(table: Table) -> str:
 
 
 def html_page(
-    title: str, body: str, *, policy: str = _POLICY, style: str = _STYLE, script: str = ""
+    title: str, body: str, *, policy: str = _POLICY, style: str = STYLE, script: str = ""
 ) -> str:
     """A whole page that needs nothing from elsewhere; the title is text, the body HTML."""
     module = f"<script type=module>{script}</script>\n" if script else ""

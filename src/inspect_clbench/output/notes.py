@@ -225,6 +225,11 @@ def _remarks(numbers: RateTable) -> list[Note | str]:
             "Means over tasks. Solved in at least one of k runs is pass@k, in every one pass^k, "
             "both unbiased from all runs of a task; tasks with fewer than k verdicts are left out."
         )
+    elif numbers.kind == "solved_counts":
+        notes.append(
+            "Means over tasks; of a task with more runs the mean over all choices of so many. "
+            "Tasks with fewer verdicts are left out."
+        )
     else:
         tasks = ", ".join(f"{name} {number:,}" for name, number in numbers.tasks.items())
         noun = "Cases" if numbers.series[0].benchmark is EXAM else "Tasks"

@@ -1,6 +1,7 @@
 """The report as a page to be sent to someone: tables, pictures, samples, how it was run."""
 
 import html
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path, PurePath
@@ -9,7 +10,14 @@ from typing import Any
 from inspect_clbench import __version__
 from inspect_clbench.analysis.correction import Check, correct
 from inspect_clbench.analysis.groups import TokenRule
-from inspect_clbench.analysis.report import exam_tables, known_groups, main_table, report
+from inspect_clbench.analysis.report import (
+    RateTable,
+    best_first,
+    exam_tables,
+    known_groups,
+    main_table,
+    report,
+)
 from inspect_clbench.benchmarks import EXAM
 from inspect_clbench.errors import ClbenchError
 from inspect_clbench.logs.files import Paths
@@ -17,9 +25,16 @@ from inspect_clbench.logs.series import Series, as_series, by_dataset
 from inspect_clbench.output.correction import correction_tables
 from inspect_clbench.output.formats import readable_tables
 from inspect_clbench.output.how_run import how_run_tables
-from inspect_clbench.output.html import escaped, html_page, html_table
-from inspect_clbench.output.pictures import PLOT_EXTRA, plot_library, svg
-from inspect_clbench.output.plots import PLOT_KINDS, drawn_figure, plotted_table, rates_picture
+from inspect_clbench.output.html import STYLE, escaped, html_page, html_table
+from inspect_clbench.output.pictures import (
+    PLOT_EXTRA,
+    Picture,
+    dark_css,
+    form_for,
+    plot_library,
+    svg,
+)
+from inspect_clbench.output.plots import PAGE_KINDS, plotted_table, rate_figure, rates_picture
 from inspect_clbench.output.report import rate_table, report_tables
 from inspect_clbench.output.tables import Table
 from inspect_clbench.progress import progress
@@ -51,7 +66,8 @@ def report_page(
 ) -> str:
     """The report as an HTML page that needs nothing beside it.
 
-    It begins with the main table, whatever other tables are asked for. Where an explorer
+    It begins with the main table, whatever other tables are asked for. Models have one order
+    in all tables and pictures, the best first. Where an explorer
     stands beside the page, as explorer.html, the page links to it.
 
     Args:
@@ -77,7 +93,7 @@ def report_page(
     body: list[str] = []
     titles = []
     every = as_series(paths)
-    for series in by_dataset(every):
+    for series in map(best_first, by_dataset(every)):
         is_exam = series[0].benchmark is EXAM
         if is_exam:
             tables = [rate_table(one) for one in exam_tables(series)]
@@ -110,7 +126,8 @@ def report_page(
         body.insert(-1, _EXPLORER)
     made_by = f"Made by <code>clbench report</code>, inspect_clbench {__version__}."
     body.append(f"<footer>{made_by}</footer>")
-    return html_page("; ".join(titles), "\n".join(part for part in body if part))
+    style = STYLE + (dark_css("svg.marks") if _can_draw() else "")
+    return html_page("; ".join(titles), "\n".join(part for part in body if part), style=style)
 
 
 def _title(series: Sequence[Series]) -> str:
@@ -168,16 +185,30 @@ def _can_draw() -> bool:
 def _pictures(
     series: Sequence[Series], *, published: bool, tokens: TokenRule | None
 ) -> Iterator[str]:
-    with progress("Drawing", len(PLOT_KINDS)) as advance:
-        for kind in PLOT_KINDS:
-            table = plotted_table(series, kind, published=published, tokens=tokens)
-            points = drawn_figure(table).points
-            # One group alone has nothing to be compared with.
-            if len({p.group for p in points if p.known and not p.published}) > 1:
-                picture = rates_picture(table, kind, alone=False)
-                yield (
-                    f"<figure><figcaption>{escaped(picture.title)}</figcaption>"
-                    f"<p class=reading>{escaped(' '.join(picture.lines))}</p>\n"
-                    f"{svg(picture, words=False)}</figure>"
-                )
+    with progress("Drawing", len(PAGE_KINDS)) as advance:
+        for kind in PAGE_KINDS:
+            if kind != "consistency" or all(one.runs > 1 for one in series):
+                table = plotted_table(series, kind, published=published, tokens=tokens)
+                if _worth_drawing(table):
+                    yield _figure(rates_picture(table, kind))
             advance(1)
+
+
+def _worth_drawing(table: RateTable) -> bool:
+    """One group alone has nothing to be compared with."""
+    rows = [row for row in rate_figure(table).rows if not row.published]
+    rates = ((group, rate) for row in rows for group, rate in row.rates.items())
+    return len({group for group, rate in rates if not math.isnan(rate.mean)}) > 1
+
+
+def _figure(picture: Picture) -> str:
+    """A picture in two widths, of which a browser shows the one that fits."""
+    forms = {"wide": form_for("screen"), "narrow": form_for("paper")}
+    drawn = (
+        svg(picture, form).replace('class="marks"', f'class="marks {name}"', 1)
+        for name, form in forms.items()
+    )
+    return (
+        f"<figure><figcaption>{escaped(picture.title)}</figcaption>"
+        f"<p class=reading>{escaped(picture.reading)}</p>\n{''.join(drawn)}</figure>"
+    )

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from inspect_clbench.analysis.errors import CrossTable, ErrorReport
@@ -100,12 +101,19 @@ def rate_table(numbers: RateTable, remarks: Sequence[Note | str] | None = None) 
     by_group = f"{rate}{{}} by {numbers.divided_by}, mean ± std over runs"
     nothing_told = (None,) * len(numbers.told)
     head = "Judge" if numbers.series[0].benchmark is EXAM else "Model"
+    best = _best(numbers)
     rows = [
         {
             head: Cell(row.model + row_marks(row, numbers), row.model, _tone(row)),
             **dict(zip(numbers.told, row.told or nothing_told, strict=True)),
             **({"Solved in": _solved_in(row)} if row.measure else {}),
-            **{group: percent(row.rates[group], _tone(row, group)) for group in numbers.groups},
+            **{
+                group: replace(
+                    percent(row.rates[group], _tone(row, group)),
+                    best=_printed(row, group) == best.get(group),
+                )
+                for group in numbers.groups
+            },
             **_counts(row, numbers),
         }
         for row in numbers.rows
@@ -130,6 +138,24 @@ def rate_table(numbers: RateTable, remarks: Sequence[Note | str] | None = None) 
             for row in numbers.rows
         ),
     )
+
+
+def _best(numbers: RateTable) -> dict[str, float]:
+    """The highest rate of each group as it is printed, of two rows or more that were run here."""
+    own = [row for row in numbers.rows if row.published is None]
+    if len(own) < 2 or numbers.kind in ("consistency", "error_types"):
+        return {}
+    found = {
+        g: [x for row in own if (x := _printed(row, g)) is not None] for g in numbers.groups
+    }
+    return {group: max(rates) for group, rates in found.items() if rates}
+
+
+def _printed(row: RateRow, group: str) -> float | None:
+    rate = row.rates[group]
+    if rate is None or row.published or math.isnan(rate.mean):
+        return None
+    return round(100 * rate.mean, 1)
 
 
 def cross_table(crossed: CrossTable, unlabelled: Sequence[Log]) -> Table:

@@ -26,6 +26,9 @@ class Cell:
     tone: Tone = ""
     """What a terminal shows in bold (the headline) or dimmed (published elsewhere)."""
 
+    best: bool = False
+    """Whether it is the best of its column, which LaTeX prints in bold."""
+
     narrow: str = ""
     """The text on more and shorter lines, for a terminal that has no room."""
 
@@ -163,7 +166,7 @@ def percent(rate: Rate | None, tone: Tone = "") -> Cell:
         figures |= {f"{lead}low": low, f"{lead}high": high}
         if low is not None and high is not None:
             text += f"\n{mark}[{100 * low:.1f}, {100 * high:.1f}]"
-    return Cell(text, figures, tone, text.replace(" ± ", "\n± "))
+    return Cell(text, figures, tone, narrow=text.replace(" ± ", "\n± "))
 
 
 def figure_share(figure: Figure) -> Cell:

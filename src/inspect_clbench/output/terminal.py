@@ -100,27 +100,36 @@ def _fitting(table: Table, width: int) -> list[Table]:
 def _layouts(table: Table) -> Iterator[Table]:
     """The table in ever narrower forms."""
     yield table
-    short = {column: table.short[column] for column in table.columns if column in table.short}
-    if short:
-        words = "; ".join(f"{head} {column}" for column, head in short.items())
-        columns = tuple(short.get(column, column) for column in table.columns)
-        table = replace(
-            table, columns=columns, notes=(*table.notes, Note("info", f"Columns: {words}."))
-        )
-        yield table
-    if table.counts:
-        table = _with_counts_in_notes(table)
-        yield table
-    yield replace(
-        table,
-        rows=tuple(
-            tuple(replace(cell, text=cell.narrow or cell.text) for cell in row)
-            for row in table.rows
-        ),
+    table = with_short_heads(table)
+    yield table
+    table = with_counts_in_notes(table)
+    yield table
+    yield with_stacked_cells(table)
+
+
+def with_stacked_cells(table: Table) -> Table:
+    """A table whose cells have more and shorter lines."""
+    rows = (
+        (replace(cell, text=cell.narrow or cell.text) for cell in row) for row in table.rows
     )
+    return replace(table, rows=tuple(map(tuple, rows)))
 
 
-def _with_counts_in_notes(table: Table) -> Table:
+def with_short_heads(table: Table) -> Table:
+    """A table with the shorter heads that it has, and a note that explains them."""
+    short = {column: table.short[column] for column in table.columns if column in table.short}
+    if not short:
+        return table
+    words = "; ".join(f"{head} {column}" for column, head in short.items())
+    columns = tuple(short.get(column, column) for column in table.columns)
+    notes = (*table.notes, Note("info", f"Columns: {words}."))
+    return replace(table, columns=columns, notes=notes)
+
+
+def with_counts_in_notes(table: Table) -> Table:
+    """A table whose counts stand in a note and not in columns."""
+    if not table.counts:
+        return table
     kept = len(table.columns) - table.counts
     names: dict[str, list[str]] = {}
     for row in table.rows:
