@@ -167,7 +167,9 @@ def test_commands_name_the_file_they_wrote(log: str, tmp_path: Path) -> None:
     for name in ("x.csv", "x.html"):
         path = tmp_path / name
         assert clbench("report", log, "-o", str(path)) == (0, "", f"Wrote {path}\n")
-    assert clbench("plot", log, "-o", f"{tmp_path}/x.svg").stderr == f"Wrote {tmp_path}/x.svg\n"
+    plotted = clbench("plot", log, "-o", f"{tmp_path}/x.svg").stderr.splitlines()
+    assert plotted[0] == f"Wrote {tmp_path}/x.svg"
+    assert all(warning.startswith(("* ", "! ")) for warning in plotted[1:])
     sheet = clbench("check-judge", log, "--sheet", "1", f"{tmp_path}/s.csv")
     assert sheet.stderr == f"Wrote {tmp_path}/s.csv\n"
 

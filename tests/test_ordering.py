@@ -16,6 +16,7 @@ from inspect_ai.model import GenerateConfig, get_model
 from inspect_clbench.data.dataset import in_cache_order, load_samples
 from inspect_clbench.data.selection import cache_order
 from inspect_clbench.errors import ClbenchError
+from inspect_clbench.solvers import generate_by_context
 from tests.support.builders import row, run_eval, write_rows
 from tests.support.prefix_cache import Blocks, PrefixCache, ceiling, simulate
 from tests.support.server import Reply
@@ -212,7 +213,7 @@ def test_siblings_have_the_same_key_in_the_body(
     rows = [row(f"t{i}", context=f"c{i // 2}") for i in range(4)]
     monkeypatch.setenv("META_API_KEY", "key")
     run_eval(
-        write_rows(tmp_path / "rows.jsonl", rows), tmp_path / "logs", task_args={"cache_order": 1},
+        write_rows(tmp_path / "rows.jsonl", rows), tmp_path / "logs", solver=generate_by_context(),
         model=get_model("meta/student", base_url=server.url, memoize=False),
         model_roles={"grader": "clbench_demo/judge"}, max_connections=1, max_retries=0,
     )  # fmt: skip

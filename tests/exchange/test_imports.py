@@ -68,7 +68,8 @@ def test_what_was_exported_comes_back_with_the_same_scores(
         for name in ("epoch", "status", "rubrics_met", "rubrics_total", "inconsistent"):
             assert second.metadata.get(name) == first.metadata.get(name), key
         assert _texts(ours[key]) == _texts(sample)
-        assert ours[key].metadata == sample.metadata
+        # What a cache could hold depends on the order in which a run sends its prompts.
+        assert ours[key].metadata | {"shared_chars": 0} == sample.metadata | {"shared_chars": 0}
         # The viewer finds messages in calls of models only: here an event shows the answer.
         (reference,) = second.metadata["scanner_references"]
         (event,) = [e for e in ours[key].events if e.uuid == reference["id"]]

@@ -212,7 +212,7 @@ def _rate_panel(
     )
     std = layers[0].mark_rule(strokeWidth=form.em(0.55), opacity=0.4)
     std = std.encode(x="std_low:Q", x2="std_high:Q", strokeDash=alt.value([1, 0]))
-    number = _beside_line(layers[0], form)
+    number = _beside_line(layers[1], form)
     return _panel([interval, std, *layers[1:], *number], figure, form, width, group)
 
 
@@ -275,7 +275,7 @@ def forest(figure: Figure, form: Form, inner: float) -> Chart:
     zero = layers[0].mark_rule(strokeWidth=form.em(0.1)).encode(
         x="zero:Q", y=alt.Y(), color=alt.value(SOFT)
     )  # fmt: skip
-    number = _beside_line(layers[0], form)
+    number = _beside_line(layers[1], form)
     return _panel([zero, line, *layers[1:], *number], figure, form, inner, group)
 
 
