@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from inspect_clbench import ClbenchError
-from inspect_clbench.analysis import correct
+from inspect_clbench.analysis import correct, load_series
 from inspect_clbench.analysis.correction import FEWEST, Correction, rate_figure, rogan_gladen
 from inspect_clbench.analysis.sampled import Item, sampled
 from inspect_clbench.exchange.checks import read_checks, verdict_sheet
@@ -284,6 +284,15 @@ def test_each_model_has_strata_of_its_own(tmp_path: Path) -> None:
     assert [rate.labels for rate in rates.values()] == [{True: 10, False: 10}] * 2
     assert rates["mockllm/a"].rate.value == pytest.approx(0.75)
     assert rates["mockllm/b"].rate.value == pytest.approx(0.25)
+
+
+def test_only_datasets_with_checked_rows_are_named(tmp_path: Path) -> None:
+    life = make_log(tmp_path / "life", "demo", task="clbench_life").location
+    log = a_log(tmp_path / "logs", answers())
+    found = correct([life, log], read_checks(sheet(log, tmp_path, 40, wrong(5, 2))))
+    (name,) = {one.dataset_name for one in load_series(log)}
+    assert set(found.to_pandas()["dataset"]) == {name}
+    assert tables_of(found)[0].title.startswith(f"{name}: solving rate")
 
 
 def test_the_command_prints_both_rates(log: str, tmp_path: Path) -> None:

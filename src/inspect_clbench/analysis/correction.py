@@ -84,6 +84,7 @@ class CorrectedRate:
 class CorrectedSeries:
     """One model under one judge."""
 
+    dataset: str
     name: str
     rates: tuple[CorrectedRate, ...]
     sensitivity: Figure
@@ -112,9 +113,6 @@ class CorrectedSeries:
 class Correction(Result):
     """Solving rates corrected by a sheet that a person filled in."""
 
-    source: str
-    """The dataset."""
-
     series: tuple[CorrectedSeries, ...]
     left_out: tuple[str, ...] = ()
     """Series without a single label."""
@@ -126,7 +124,7 @@ class Correction(Result):
         for one in self.series:
             for row in one.rates:
                 yield {
-                    "dataset": self.source,
+                    "dataset": one.dataset,
                     "name": one.name,
                     "group": row.group,
                     "judged": row.judged.mean,
@@ -169,7 +167,7 @@ def correct(paths: Paths | Sequence[Series], checks: Sequence[Check]) -> Correct
             "in these logs, by this judge. Name the log that the sheet was drawn from."
         )
     elsewhere = sum(check.where not in used for check in checks)
-    return Correction(series[0].dataset_name, tuple(done), tuple(left_out), elsewhere)
+    return Correction(tuple(done), tuple(left_out), elsewhere)
 
 
 def _key(answer: Answer) -> tuple[str, ...]:
@@ -256,6 +254,7 @@ def _corrected(
     rest = [a for a in series.scored if not a.reason and _key(a) not in checks]
     more, next_stratum = _labels_to_halve(overall, whole)
     return CorrectedSeries(
+        dataset=series.dataset_name,
         name=name,
         rates=tuple(rates),
         sensitivity=whole.estimate(_sensitivity).figure if enough else Figure(None),

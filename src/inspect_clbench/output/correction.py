@@ -34,7 +34,8 @@ def correction_tables(correction: Correction) -> list[Table]:
         }
         for one in correction.series
     ]
-    lead = f"{correction.source}: solving rate"
+    datasets = dict.fromkeys(one.dataset for one in correction.series)
+    lead = f"{', '.join(datasets)}: solving rate"
     return [
         table(
             f"{lead} in %, corrected for the judge's errors",
