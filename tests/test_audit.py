@@ -285,3 +285,12 @@ def test_the_demos_judge_never_changes_its_mind(demo_log: str, tmp_path: Path) -
     assert done.exit_code == 0, done.stderr
     assert '"title": "Answers that changed most, to be read by a person"' in done.stdout
     assert "No verdict and no rubric changed." in done.stdout
+
+
+def test_without_a_name_the_copy_stands_beside_the_log(demo_log: str, tmp_path: Path) -> None:
+    log = tmp_path / "run.eval"
+    log.write_bytes(Path(demo_log).read_bytes())
+    done = clbench("audit", str(log), "--samples", "4")
+    assert done.exit_code == 0, done.stderr
+    assert "the same again" in done.stdout
+    assert read_audit(str(tmp_path / "run-audited.eval")).changes

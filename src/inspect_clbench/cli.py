@@ -572,13 +572,16 @@ def audit_command(
     output: Annotated[
         str | None,
         _option(
-            "A new .eval file, the copy of the log that gets the scores; or, of a log that holds "
-            "an audit, a file for its tables.",
+            "A new .eval file, the copy of the log that gets the scores, else LOG-audited.eval; "
+            "or, of a log that holds an audit, a file for its tables.",
             "--output",
             "-o",
         ),
     ] = None,
-    samples: Annotated[int, typer.Option(help="How many answers to ask about.", min=2)] = 100,
+    samples: Annotated[
+        int | None,
+        _option("How many answers to ask about; 100 if only a copy is named.", min=2),
+    ] = None,
     judge: Annotated[
         str | None, _option("Another judge to ask too, as provider/model.")
     ] = None,
@@ -593,14 +596,14 @@ def audit_command(
 ) -> None:
     """How steady a judge is: the same again, other order, single rubrics, the other prompt."""
     copy = output if output and output.endswith(".eval") else None
+    if samples is not None and output is None:
+        copy = f"{log.removesuffix('.eval').removesuffix('.json')}-audited.eval"
     if copy is None and (judge or budget is not None):
-        raise typer.BadParameter(
-            "--judge and --budget go with -o COPY.eval, the copy to write."
-        )
+        raise typer.BadParameter("--judge and --budget go with --samples N or -o COPY.eval.")
     from inspect_clbench.audit import audit
 
     make = partial(
-        audit, log, copy, samples=samples, judge=judge, budget=budget, prices=prices,
+        audit, log, copy, samples=samples or 100, judge=judge, budget=budget, prices=prices,
         trust_log=yes,
     )  # fmt: skip
     _deliver(make, format, None if copy else output)
