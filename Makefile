@@ -64,6 +64,7 @@ DATA ?= ../shared/data/CL-bench.jsonl.xz
 bench: $(STAMP)
 	$(BIN)/python -m benchmarks.overhead $(DATA)
 	$(BIN)/python -m benchmarks.cache_order
+	$(BIN)/python -m benchmarks.cache_order --epochs 3
 	$(BIN)/python -m benchmarks.faults $(DATA)
 	$(BIN)/python -m benchmarks.reading
 	$(BIN)/python -m benchmarks.comparisons

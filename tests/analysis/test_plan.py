@@ -234,3 +234,24 @@ def test_a_frame_has_roles_and_designs() -> None:
     frame = plan(MODEL, dataset="demo").to_pandas()
     assert set(frame["part"]) == {"role", "design"}
     assert frame["output_tokens_mid"].notna().sum() == 2
+
+
+def test_the_money_of_a_design_does_not_depend_on_the_part_that_is_planned() -> None:
+    prices = {MODEL: PRICE, JUDGE: PRICE}
+    whole = plan(MODEL, judge=JUDGE, dataset="demo", prices=prices)
+    part = plan(MODEL, judge=JUDGE, dataset="demo", prices=prices, contexts=4)
+    assert part.tasks < whole.tasks
+    assert part.designs == whole.designs
+
+
+def test_the_judge_reads_short_and_long_answers(rows: str) -> None:
+    prices = {MODEL: PRICE, JUDGE: PRICE}
+    spread = plan(MODEL, judge=JUDGE, dataset=rows, prices=prices, epochs=1, judge_tokens=0)
+    exact = plan(
+        MODEL, judge=JUDGE, dataset=rows, prices=prices, epochs=1, judge_tokens=0,
+        answer_tokens=1_500,
+    )  # fmt: skip
+    ranged, fixed = spread.roles[1].usd, exact.roles[1].usd
+    assert ranged is not None
+    assert fixed is not None
+    assert ranged.low < ranged.mid == fixed.low == fixed.high < ranged.high

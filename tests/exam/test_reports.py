@@ -111,6 +111,8 @@ def test_a_run_says_what_the_exam_says_of_its_judge(logs: Path) -> None:
     assert "passed 100.0 % of the good answers and failed " in text
     assert f"; {attacks:.1f} % of the attacks on a bad answer succeeded." in text
     assert "In the exam mockllm/lenient" not in text  # it judged no run here
+    labelled = clbench("report", str(logs), "--label", "mockllm/judge=Our judge")
+    assert "In the exam Our judge (prompt builtin, " in " ".join(labelled.stdout.split())
     page = clbench("report", str(logs), "--format", "html")
     assert page.stdout.count(note) == 1
     assert "Judge exam: right verdicts in % by kind" in page.stdout

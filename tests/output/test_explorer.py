@@ -154,3 +154,10 @@ def test_nothing_from_outside_stands_in_the_page(tmp_path: Path) -> None:
     make_log(tmp_path / "logs", tasks("a", "b"), {"a": ["yyy"]}, model=hostile)
     (page, _) = explore(str(tmp_path / "logs"), tmp_path / "p.html")
     assert "hacked" not in page.read_text("utf-8")
+
+
+@pytest.mark.parametrize("without", ["rubrics", ["rubric"]])
+def test_what_cannot_be_left_out_is_refused(logs: Path, tmp_path: Path, without: Any) -> None:
+    with pytest.raises(ClbenchError, match="give a list of answers and rubrics"):
+        explore(str(logs), tmp_path / "page.html", without=without)
+    assert not (tmp_path / "page.html").exists()

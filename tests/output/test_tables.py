@@ -22,6 +22,7 @@ from inspect_clbench.output.formats import (
     format_for,
 )
 from inspect_clbench.output.tables import Tone, percent
+from tests.support.command import clbench
 
 HOSTILE = "a|b & <b>*c*</b> [red]_d_[/red] $x$ 100% #1 {e} ~f^g \\h &lt;\x1b[31m\u202e\nnext"
 
@@ -238,3 +239,9 @@ def test_files_are_written_whole_or_not_at_all(tmp_path: Path) -> None:
         save([broken], str(path), "json")
     assert path.read_text("utf-8") == render([table()], "markdown")
     assert [file.name for file in path.parent.iterdir()] == ["report.md"]
+
+
+def test_published_rows_are_never_the_best(demo_log: str) -> None:
+    done = clbench("report", demo_log, "--published", "--format", "latex")
+    assert done.exit_code == 0, done.stderr
+    assert r"\textbf" not in done.stdout  # one row was run here: nothing to compare it with

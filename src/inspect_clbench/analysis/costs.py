@@ -5,7 +5,7 @@ with `total_cost` where it was told prices. Tokens of scores that were given aft
 (`inspect score`, `clbench regrade`) stand in the metadata of these scores.
 
 For pictures and tables of one's own: `costs(...).spent` has one `Spent` per model (and effort,
-dataset and draw), with `dataset`, `model`, `effort`, `total`, `after_run`, `runs`, `per_run` and
+dataset and draw), with `group` that names these, and `total`, `after_run`, `runs`, `per_run` and
 `per_solved` in USD; `spent` is None where no price is known.
 """
 

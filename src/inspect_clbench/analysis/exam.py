@@ -68,5 +68,6 @@ def exams_of(judged: "Sequence[Series]", among: "Sequence[Series]") -> Iterator[
         (judge, one.judge_prompt_sha256) for one in judged for judge in one.judge.split(", ")
     }
     for one in among:
-        if one.benchmark is EXAM and (one.model, one.judge_prompt_sha256) in asked:
+        names = {log.model_name for log in one.logs}  # a label may stand in one.model
+        if one.benchmark is EXAM and any((n, one.judge_prompt_sha256) in asked for n in names):
             yield exam_result(one)

@@ -193,7 +193,7 @@ def plan(
         "connections": connections,
         "latency": latency,
     }.items():
-        if not value > 0:
+        if not 0 < value < math.inf:
             raise ClbenchError(f"{name}={value}: give a number above 0.")
     if not 0 < rate < 1:
         raise ClbenchError(
@@ -211,13 +211,24 @@ def plan(
     chosen, _ = draw_samples(everything, contexts, 0)
     samples = list(chosen)
     requests = len(samples) * epochs
-    roles = (
-        _student(model, samples, epochs, lengths, connections, latency),
-        _grader(judge, samples, epochs, lengths),
-    )
-    priced = tuple(_priced(use, known.get(use.model), batch) for use in roles)
+
+    def roles(some: Sequence[Sample]) -> tuple[RoleUse, ...]:
+        uses = (
+            _student(model, some, epochs, lengths, connections, latency),
+            _grader(judge, some, epochs, lengths),
+        )
+        # The judge reads the answer, which may be short or long.
+        read = (Span(0.0, 0.0, 0.0), lengths.answer * (len(some) * epochs))
+        return tuple(
+            _priced(use, known.get(use.model), batch, answers)
+            for use, answers in zip(uses, read, strict=True)
+        )
+
+    priced = roles(samples)
     sizes = list(Counter(_context(sample) for sample in everything).values())
-    per_sample = _usd_per_sample(priced, requests)
+    # Designs are parts of the whole dataset, whatever part is planned.
+    whole = priced if len(samples) == len(everything) else roles(list(everything))
+    per_sample = _usd_per_sample(whole, len(everything) * epochs)
     numbers = [n for n in _GRID_CONTEXTS if n < len(sizes)] + [len(sizes)]
     grid = tuple(designs(sizes, spread, per_sample, numbers, _GRID_EPOCHS))
     return Plan(
@@ -412,24 +423,32 @@ def _grader(judge: str, samples: Sequence[Sample], epochs: int, lengths: Lengths
     )
 
 
-def _priced(use: RoleUse, price: ModelCost | None, batch: bool) -> RoleUse:
-    """The use with its money: least with the most from the cache and short outputs."""
+def _priced(use: RoleUse, price: ModelCost | None, batch: bool, answers: Span) -> RoleUse:
+    """The use with its money: least with the most from the cache and short outputs.
+
+    Args:
+        use: What is used, with answers of the middle length in the input.
+        price: The price of its model.
+        batch: Whether batch prices are asked for.
+        answers: The tokens of the answers in the input.
+    """
     if price is None:
         return use
 
-    def usd(cached: float, output: float) -> float:
+    def usd(cached: float, answer: float, output: float) -> float:
+        read = use.input_tokens - answers.mid + answer
         usage = ModelUsage(
-            input_tokens=round(use.input_tokens * (1 - cached)),
-            input_tokens_cache_read=round(use.input_tokens * cached),
+            input_tokens=round(read * (1 - cached)),
+            input_tokens_cache_read=round(read * cached),
             output_tokens=round(output),
         )
         return compute_model_cost(price, usage) * (BATCH_PRICE if batch else 1)
 
     output = use.output_tokens
     span = Span(
-        usd(use.cached_at_most, output.low),
-        usd(use.cached, output.mid),
-        usd(0.0, output.high),
+        usd(use.cached_at_most, answers.low, output.low),
+        usd(use.cached, answers.mid, output.mid),
+        usd(0.0, answers.high, output.high),
     )
     return replace(use, usd=span)
 

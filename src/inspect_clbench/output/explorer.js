@@ -577,7 +577,7 @@ main.addEventListener("focusin", ({ target }) => {
 
 function route() {
   const place = new URLSearchParams(location.hash.slice(1));
-  if (SHOW[place.get("show")]) {
+  if (Object.hasOwn(SHOW, place.get("show"))) {
     controls.show.value = place.get("show");
     apply();
   }

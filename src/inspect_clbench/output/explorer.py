@@ -23,7 +23,7 @@ from inspect_ai.model import ModelUsage
 from inspect_clbench.analysis.compare import Comparison, Ranking
 from inspect_clbench.analysis.report import RateTable, group_table, main_table
 from inspect_clbench.benchmarks import ERROR_TYPES, GRADER, OVERALL
-from inspect_clbench.choices import By
+from inspect_clbench.choices import By, LeftOut
 from inspect_clbench.errors import ClbenchError
 from inspect_clbench.files import check_target, replacing, write_text
 from inspect_clbench.judge.prompt import numbered_rubrics
@@ -53,6 +53,8 @@ def explore(
             the judge's words, which may quote them.
     """
     page = _checked(output)
+    if isinstance(without, str) or not {*without} <= {*LeftOut}:
+        raise ClbenchError(f"without={without!r}: give a list of {' and '.join(LeftOut)}.")
     series = as_series(paths)
     check_one_dataset([log for one in series for log in one.logs])
     check_same_rows(answer for one in series for answer in one.answers)

@@ -30,6 +30,7 @@ def plan_tables(plan: Plan) -> list[Table]:
         ),
         _use_notes(plan),
         left=2,
+        name="use",
     )
     rows = groupby(plan.designs, key=lambda design: (design.contexts, design.tasks))
     shown = table(
@@ -44,6 +45,7 @@ def plan_tables(plan: Plan) -> list[Table]:
         ),
         _power_notes(plan),
         left=0,
+        name="power",
     )
     return [used, shown]
 

@@ -110,7 +110,9 @@ def rate_table(numbers: RateTable, remarks: Sequence[Note | str] | None = None) 
             **{
                 group: replace(
                     percent(row.rates[group], _tone(row, group)),
-                    best=_printed(row, group) == best.get(group),
+                    best=group in best
+                    and row.published is None
+                    and _printed(row, group) == best[group],
                 )
                 for group in numbers.groups
             },
@@ -143,7 +145,7 @@ def rate_table(numbers: RateTable, remarks: Sequence[Note | str] | None = None) 
 def _best(numbers: RateTable) -> dict[str, float]:
     """The highest rate of each group as it is printed, of two rows or more that were run here."""
     own = [row for row in numbers.rows if row.published is None]
-    if len(own) < 2 or numbers.kind in ("consistency", "error_types"):
+    if len(own) < 2 or numbers.kind in ("consistency", "error_types", "exam"):
         return {}
     found = {
         g: [x for row in own if (x := _printed(row, g)) is not None] for g in numbers.groups
