@@ -1,7 +1,7 @@
 """Whether one model beats another: series, paired over the same tasks and runs.
 
 Beside a published row nothing can be paired, because what a task's published rate was is not
-known. Nor is the published rate's standard error for tasks of the kind: the printed std says how far runs over
+known. Nor is the published rate's standard error for tasks like these: the printed std says how far runs over
 the same tasks differ. It is estimated as
 
     stderr = sqrt(rate * (1 - rate) / tasks * design effect)

@@ -38,7 +38,7 @@ class NoiseRow:
 
     shares: Mapping[Component, Rate | None]
     stderr: float
-    """Of the solving rate over tasks of the kind."""
+    """Of the solving rate over tasks like these."""
 
     stderr_twice_the_runs: float
     stderr_twice_the_contexts: float

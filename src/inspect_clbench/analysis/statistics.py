@@ -86,7 +86,7 @@ class Rate:
 
     estimate: bool = False
     """Whether the interval is about the whole benchmark of which contexts were drawn, and
-    not about tasks of the kind."""
+    not about tasks like these."""
 
     def as_row(self) -> dict[str, float | None]:
         """The figures by name, None for nan."""

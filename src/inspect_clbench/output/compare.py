@@ -232,7 +232,7 @@ def _against_notes(against: AgainstPublished) -> Iterator[Note | str]:
     yield from _shortcomings("Own", series)
     yield from few_contexts_notes({one.group: one.contexts for one in against.groups})
     yield (
-        "SE: standard error for tasks of the kind, own ones clustered on contexts. That of a "
+        "SE: standard error for tasks like these, own ones clustered on contexts. That of a "
         "published rate is estimated: the error of so many independent tasks times the design "
         "effect of the own runs, no less than the published std over runs / √runs. Unpaired, "
         "because single tasks are not published; as both are of nearly the same tasks, the "
@@ -364,7 +364,7 @@ def _about_sides(paired: Paired) -> Iterator[Note | str]:
         yield Note("warning", text)
     if any(one.draw for one in series):
         text = "Contexts were drawn: rates and differences weigh each task by its category, as "
-        yield Note("estimate", text + "in the report; the intervals are for tasks of the kind.")
+        yield Note("estimate", text + "in the report; the intervals are for tasks like these.")
     if len({(one.draw.seed, *one.draw.drawn.values()) for one in series if one.draw}) > 1:
         yield Note("warning", "The draws differ: only the tasks that are in all are compared.")
     for side, one in sides:

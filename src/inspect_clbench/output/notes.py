@@ -82,7 +82,7 @@ def interval_notes(numbers: RateTable) -> list[Note | str]:
     rates = [(g, r) for row in numbers.rows for g, r in row.rates.items() if r and r.interval]
     if any(not rate.estimate for _, rate in rates):
         notes.append(
-            "In brackets: 95 % interval for tasks of the kind, clustered on contexts (Student's "
+            "In brackets: 95 % interval for tasks like these, clustered on contexts (Student's "
             "t on log odds). It covers the choice of contexts, the std only the differences "
             "between runs."
         )
@@ -150,7 +150,7 @@ def _about_estimate(series: Series) -> str:
         return f"{words}; for an interval draw two or more contexts from each category."
     return (
         f"{words}; in ~[ ] the 95 % interval of what all tasks would have given in these same "
-        "runs, which is narrower than one for tasks of the kind."
+        "runs, which is narrower than one for tasks like these."
     )
 
 
