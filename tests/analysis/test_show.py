@@ -172,11 +172,11 @@ def other(log: str, tmp_path_factory: pytest.TempPathFactory) -> str:
 
 def test_rubrics_hardest_first_and_those_that_tell_models_apart(log: str, other: str) -> None:
     hardest, apart = tables_of(list_rubrics([log, other], limit=4))
-    columns = ("Task", "Category", "Rubric", "mockllm/student", "mockllm/other", "Apart")
+    columns = ("Task", "Category", "Rubric", "mockllm/other", "mockllm/student", "Apart")
     assert hardest.columns == columns
     # alpha-1: rubric 4 missed by both; beta-1: an empty answer of the student, nothing of the
     # other; then the one met in 2 of 3 runs by one and in 1 of 1 by the other.
-    assert [(r[0].text, r[2].value["number"], r[3].text, r[4].text) for r in hardest.rows] == [
+    assert [(r[0].text, r[2].value["number"], r[4].text, r[3].text) for r in hardest.rows] == [
         ("alpha-1", 4, "0 of 3", "0 of 1"),
         ("beta-1", 1, "0 of 1", "–"),
         ("beta-1", 3, "0 of 1", "–"),

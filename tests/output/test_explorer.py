@@ -40,11 +40,14 @@ def payload(page: Path) -> Any:
 def test_the_page_knows_every_verdict(logs: Path, tmp_path: Path) -> None:
     page, answers = explore(str(logs), tmp_path / "page.html")
     data = payload(page)
-    assert [model["name"] for model in data["models"]] == ["mockllm/one", "mockllm/two"]
+    assert [model["name"] for model in data["models"]] == [
+        "mockllm/two",
+        "mockllm/one",
+    ]  # the better one
     assert {task["id"]: task["cells"] for task in data["tasks"]} == {
-        "a": [["s|yyy|", "f|yyn|"], ["s|yyy|", "s|yyy|"]],
-        "b": [["f|nnn|", "s|yyy|"], ["f|nyy|", "f|nny|"]],
-        "c": [["s|yyy|", "j||"], ["s|yyn|!", "e||"]],
+        "a": [["s|yyy|", "s|yyy|"], ["s|yyy|", "f|yyn|"]],
+        "b": [["f|nyy|", "f|nny|"], ["f|nnn|", "s|yyy|"]],
+        "c": [["s|yyn|!", "e||"], ["s|yyy|", "j||"]],
     }
     assert data["tasks"][0]["rubrics"] == [
         [1, "Says one."],
@@ -54,8 +57,8 @@ def test_the_page_knows_every_verdict(logs: Path, tmp_path: Path) -> None:
     overall = data["groups"][0]
     assert overall["name"] == "Overall"
     assert [rate["mean"] for rate in overall["rates"]] == [
-        pytest.approx(1 / 2),
         pytest.approx(7 / 12),
+        pytest.approx(1 / 2),
     ]
     assert answers.name == data["answers"]["file"] == "page-answers.js"
 
@@ -65,11 +68,11 @@ def test_answers_stand_in_a_second_file(logs: Path, tmp_path: Path) -> None:
     assert payload(page)["answers"]["key"] in answers.read_text()
     by_place = answers_in(answers)
     assert len(by_place) == 6
-    first = by_place[0, 0]["2"]
+    first = by_place[0, 1]["2"]
     assert first["answer"] == "Answer to a.\nSTATUS=yyn"
     assert first["rationale"] == "Checked line by line."
     assert first["use"] == [[100, 20, None], [50, 10, None]]
-    assert by_place[2, 1]["2"]["error"]
+    assert by_place[2, 0]["2"]["error"]
 
 
 def test_a_page_without_answers_is_one_file(logs: Path, tmp_path: Path) -> None:
@@ -97,10 +100,10 @@ def test_rubrics_can_be_left_out_with_what_may_quote_them(logs: Path, tmp_path: 
     assert data["tasks"][0]["rubrics"] == [[1, ""], [2, ""], [3, ""]]
     assert "Says one" not in json.dumps(data)
     written = answers_in(answers)
-    assert written[0, 0]["2"]["answer"] == "Answer to a.\nSTATUS=yyn"
-    assert "rationale" not in written[0, 0]["2"]
-    assert written[2, 0]["2"]["error"] == ""  # of the judge: its reply may be in it
-    assert written[2, 1]["2"]["error"]  # of the sample
+    assert written[0, 1]["2"]["answer"] == "Answer to a.\nSTATUS=yyn"
+    assert "rationale" not in written[0, 1]["2"]
+    assert written[2, 1]["2"]["error"] == ""  # of the judge: its reply may be in it
+    assert written[2, 0]["2"]["error"]  # of the sample
 
 
 def test_a_comparison_is_an_explorer_of_the_tasks_that_flipped(

@@ -347,16 +347,6 @@ def solved_counts_table(series: Sequence[Series]) -> RateTable:
     return build_rate_table("solved_counts", series, tuple(names), rate, ci=True)
 
 
-def best_first(series: Sequence[Series]) -> list[Series]:
-    """The one order of models on a page: by solving rate, the unknown last."""
-
-    def rate(one: Series) -> float:
-        mean = mean_rate(run_rates(trials_of(one.scored)))
-        return 1.0 if math.isnan(mean) else -mean
-
-    return sorted(series, key=rate)
-
-
 def exactly(runs: int, solved: int, k: int, number: int) -> float:
     """The chance that of k different runs of a task so many are solved."""
     return math.comb(solved, number) * math.comb(runs - solved, k - number) / math.comb(runs, k)

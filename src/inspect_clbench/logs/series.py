@@ -1,5 +1,6 @@
 """All runs of one model under one judge, put together from one log or several."""
 
+import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -21,7 +22,7 @@ from inspect_clbench.logs.answers import (
 )
 from inspect_clbench.logs.files import Log, Paths, find_logs
 from inspect_clbench.logs.gaps import gaps
-from inspect_clbench.metrics.solving import Trial
+from inspect_clbench.metrics.solving import Trial, mean_rate, run_rates
 from inspect_clbench.text import counted
 
 logger = getLogger(__name__)
@@ -164,12 +165,28 @@ def load_series(paths: Paths, read: Reader = read_answers) -> list[Series]:
 
 
 def by_dataset(series: Sequence[Series]) -> list[list[Series]]:
-    """The series that can share a table: of each benchmark, then of demos, then of exams."""
+    """The series that can share a table: of each benchmark, then of demos, then of exams.
+
+    Within them the best model is first, by its first series: the one order of models in
+    tables, pictures and pages.
+    """
     groups: defaultdict[tuple[bool, bool, int], list[Series]] = defaultdict(list)
     for one in series:
         place = list(BENCHMARKS).index(one.benchmark.title)
         groups[one.benchmark is EXAM, one.is_demo, place].append(one)
-    return [groups[place] for place in sorted(groups)]
+    return [_best_first(groups[place]) for place in sorted(groups)]
+
+
+def _best_first(series: Sequence[Series]) -> list[Series]:
+    rates: dict[tuple[str, str], float] = {}
+    for one in series:
+        rates.setdefault((one.model, one.effort), mean_rate(run_rates(trials_of(one.scored))))
+
+    def order(one: Series) -> float:
+        rate = rates[one.model, one.effort]
+        return 1.0 if math.isnan(rate) else -rate
+
+    return sorted(series, key=order)
 
 
 def _by_judge(log: Log, answers: Iterable[Answer]) -> Iterator[tuple[_Key, _Part]]:

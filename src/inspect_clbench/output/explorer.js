@@ -265,7 +265,7 @@ function difficulty(rubrics) {
     return h("tr", {}, h("th", { scope: "row" }, name), h("td", {}, h("span", { className: "bar" }, fill)),
       h("td", { className: "number" }, link(`${number(found.length)} rubrics`, () => only(new Set(found.map(({ task }) => task)), name), { disabled: !found.length })));
   });
-  return h("table", {}, h("caption", {}, "Rubrics by the share of answers that meet them. A number leads to their tasks."), h("tbody", {}, ...rows));
+  return h("table", { className: "bars" }, h("caption", {}, "Rubrics by the share of answers that meet them. A number leads to their tasks."), h("tbody", {}, ...rows));
 }
 
 function hardest(rubrics) {
@@ -464,14 +464,14 @@ function answerView(task, column, place, text, parts, paired) {
   const met = answer.status ? `, ${answer.met}/${answer.status.length} rubrics` : "";
   const head = h("h3", {}, `${named(column)}: ${OUTCOMES[answer.outcome] ?? "no answer"}${met}`);
   if (!text) return h("section", {}, head, h("p", {}, "The log has no such answer."));
-  const folded = (title, className, ...children) => h("details", { open: true, className }, h("summary", {}, title), h("pre", { tabIndex: 0 }, ...children));
+  const folded = (title, open, ...children) => h("details", { open }, h("summary", {}, title), h("pre", { tabIndex: 0 }, ...children));
   return h("section", { className: paired ? "" : "wide-answer" }, h("div", { className: "judged" }, head,
     place === null ? "" : h("p", {}, h("strong", {}, `${(SIGNS[answer.status[place]] ?? NO_SIGN)[0]} ${task.rubrics[place][0]} `), task.rubrics[place][1]),
     facts(use("answer", text.use[0]), use("judge", text.use[1])),
     text.error ? h("p", { className: "warnings" }, text.error) : "",
     text.rationale === undefined ? facts("This page was made without rubrics, and so without the judge's rationale, which may quote them.")
-      : folded("The judge's rationale", "", text.rationale)),
-  folded(paired ? "The answer; what the other one lacks is marked" : "The answer", "", ...parts));
+      : folded("The judge's rationale", !paired, text.rationale)),
+  folded(paired ? "The answer; what the other one lacks is marked" : "The answer", true, ...parts));
 }
 
 // --- What differs between two texts: lines first, and within lines that are alike, words ----

@@ -30,7 +30,7 @@ from inspect_clbench.judge.prompt import numbered_rubrics
 from inspect_clbench.logs.answers import Answer, check_same_rows, read_labels
 from inspect_clbench.logs.files import Log, Paths, check_one_dataset
 from inspect_clbench.logs.samples import read_samples
-from inspect_clbench.logs.series import Series, as_series, series_names
+from inspect_clbench.logs.series import Series, as_series, by_dataset, series_names
 from inspect_clbench.output.html import html_page
 from inspect_clbench.output.notes import rate_notes
 from inspect_clbench.output.tables import Note, Table
@@ -55,8 +55,9 @@ def explore(
     page = _checked(output)
     if isinstance(without, str) or not {*without} <= {*LeftOut}:
         raise ClbenchError(f"without={without!r}: give a list of {' and '.join(LeftOut)}.")
-    series = as_series(paths)
-    check_one_dataset([log for one in series for log in one.logs])
+    found = as_series(paths)
+    check_one_dataset([log for one in found for log in one.logs])
+    (series,) = by_dataset(found)
     check_same_rows(answer for one in series for answer in one.answers)
     return _write(_Data(series, without), page)
 

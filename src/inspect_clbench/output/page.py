@@ -12,7 +12,6 @@ from inspect_clbench.analysis.correction import Check, correct
 from inspect_clbench.analysis.groups import TokenRule
 from inspect_clbench.analysis.report import (
     RateTable,
-    best_first,
     exam_tables,
     known_groups,
     main_table,
@@ -93,7 +92,7 @@ def report_page(
     body: list[str] = []
     titles = []
     every = as_series(paths)
-    for series in map(best_first, by_dataset(every)):
+    for series in by_dataset(every):
         is_exam = series[0].benchmark is EXAM
         if is_exam:
             tables = [rate_table(one) for one in exam_tables(series)]
