@@ -82,6 +82,9 @@ PricesOption = Annotated[
         "--prices",
     ),
 ]
+DrawnFor = Annotated[
+    Medium, typer.Option("--for", help="A picture for a column, or two, of a paper; or dark.")
+]
 Published = Annotated[bool, _option("Add the rows of the benchmark's paper.", "--published")]
 CharsPerToken = Annotated[float, typer.Option(help="How prompt tokens are estimated.")]
 Dataset = Annotated[
@@ -272,9 +275,7 @@ def plot_command(
     logs: Logs,
     output: Annotated[str, _option("The file: .png, .svg, .pdf or .html.", "--output", "-o")],
     kind: Annotated[PlotKind, typer.Option(help="Which picture.")] = "rates",
-    medium: Annotated[
-        Medium, typer.Option("--for", help="For a column, or two, of a paper; or dark.")
-    ] = "screen",
+    medium: DrawnFor = "screen",
     against: Annotated[
         str | None, _option("Forest: differences from this model only; else all pairs.")
     ] = None,
@@ -432,6 +433,7 @@ def errors_command(
         str | None,
         _option("Draw types by category, or as --by says, into a PNG, SVG, PDF or HTML file."),
     ] = None,
+    medium: DrawnFor = "screen",
     sheet: SheetOption = None,
     checked: Checked = None,
     person: Person = None,
@@ -457,7 +459,7 @@ def errors_command(
         _tell_of_sheet(error_sheet(found, *sheet, seed=seed), "errors")
     elif heatmap is not None:
         found = _find(logs or (), model, dataset, label)
-        error_heatmap(found, heatmap, by=by[0] if by else "category")
+        error_heatmap(found, heatmap, by=by[0] if by else "category", medium=medium)
     else:
         options: dict[str, Any] = {"by": by or (), "published": published}
         _deliver(

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 from collections.abc import Callable
 from math import isnan
 from pathlib import Path
@@ -178,6 +179,9 @@ def test_the_heatmap_is_drawn(labelled: str, tmp_path: Path) -> None:
     assert drawn.startswith("<svg")
     for words in ("Context Ignored", "Workflow Orchestration", "66.7", "100.0"):
         assert words in drawn
+    error_heatmap(labelled, str(output), medium="paper")
+    assert float(re.findall(r' width="([\d.]+)pt"', output.read_text("utf-8"))[0]) <= 3.3 * 72
+    assert (tmp_path / "types.caption.txt").exists()
 
 
 def test_the_command_prints_all_formats(labelled: str, tmp_path: Path) -> None:
@@ -194,7 +198,7 @@ def test_the_command_prints_all_formats(labelled: str, tmp_path: Path) -> None:
     assert r"\begin{tabular}" in run("--format", "latex")
     assert "<table>" in run("--format", "html")
     assert "| Context Ignored |" in run("--by", "category", "--format", "markdown")
-    assert run("--heatmap", str(tmp_path / "types.svg")) == ""
+    assert run("--heatmap", str(tmp_path / "types.svg"), "--for", "paper-wide") == ""
     assert (tmp_path / "types.svg").exists()
     code, _, err = clbench("errors")
     assert (code, "No log was given" in err) == (2, True)

@@ -6,7 +6,7 @@ import re
 import struct
 import sys
 from collections.abc import Callable, Iterator
-from functools import cache
+from functools import cache, partial
 from itertools import combinations
 from pathlib import Path
 from types import SimpleNamespace
@@ -27,17 +27,25 @@ from inspect_clbench.analysis import (
 from inspect_clbench.analysis.report import (
     RateRow,
     RateTable,
-    best_first,
     exactly,
     solved_counts_table,
 )
 from inspect_clbench.analysis.statistics import Rate
 from inspect_clbench.benchmarks import CLBENCH
-from inspect_clbench.choices import PlotKind
+from inspect_clbench.choices import Medium, PlotKind
 from inspect_clbench.errors import ClbenchError
+from inspect_clbench.logs.series import by_dataset
 from inspect_clbench.output import plot, tables_of
-from inspect_clbench.output.charts import COLOURS, OTHERS, broken, signed
-from inspect_clbench.output.pictures import Picture, form_for, save_picture
+from inspect_clbench.output.charts import (
+    COLOURS,
+    OTHERS,
+    Figure,
+    Row,
+    broken,
+    rates_chart,
+    signed,
+)
+from inspect_clbench.output.pictures import Picture, form_for, save_picture, svg
 from inspect_clbench.output.plots import PAGE_KINDS, plotted_table, rate_figure, rates_picture
 from tests.support.builders import SUB_CATEGORIES, row
 from tests.support.command import clbench, usage_error
@@ -76,7 +84,7 @@ def spec(logs: str) -> Callable[..., dict[str, Any]]:
 
     @cache
     def drawn(kind: PlotKind, *, published: bool = False) -> dict[str, Any]:
-        table = plotted_table(best_first(load_series(logs)), kind, published=published)
+        table = plotted_table(by_dataset(load_series(logs))[0], kind, published=published)
         return rates_picture(table, kind).spec(form_for("screen"), words=True)
 
     return drawn
@@ -217,7 +225,7 @@ def test_best_first_and_incomplete_marked(
 ) -> None:
     rows = list(dict.fromkeys(datum["row"] for datum in rows_of_data(spec("rates"))))
     assert rows[-1] == "mockllm/plain *"
-    picture = rates_picture(plotted_table(best_first(load_series(logs)), "rates"), "rates")
+    picture = rates_picture(plotted_table(by_dataset(load_series(logs))[0], "rates"), "rates")
     told = " ".join(picture.caption.split())
     assert "* mockllm/plain: incomplete, 18 of 1,899 tasks." in told
     assert "Judge: mockllm/judge; prompt: builtin." in told
@@ -322,6 +330,7 @@ def test_without_the_extra_the_message_is_how_to_get_it(
             ["together/meta-llama/Llama-4-", "Maverick-17B-128E-Instruct-FP8"],
         ),
         ("a" * 36 + "b" * 36 + "c" * 35, ["a" * 36, "…" + "c" * 35]),
+        ("one/model-a − another/model-b-of-2026", ["one/model-a −", "another/model-b-of-2026"]),
     ],
 )
 def test_long_names_are_broken_where_their_parts_meet(name: str, lines: list[str]) -> None:
@@ -362,6 +371,42 @@ def test_for_a_paper(many: str, tmp_path: Path, kind: PlotKind, medium: str) -> 
     assert "Model 11" in (tmp_path / "x.caption.txt").read_text("utf-8")
 
 
+def test_in_a_column_published_models_stand_below_where_names_would_collide(
+    many: str,
+) -> None:
+    table = plotted_table(by_dataset(load_series(many))[0], "sub_category", published=True)
+    spec = rates_picture(table, "sub_category").spec(form_for("paper"))
+    own, published = (
+        part["vconcat"][0]["layer"][0]["encoding"]["x"]["scale"]["domain"]
+        for part in spec["vconcat"]
+    )
+    assert len(own) == 12
+    assert len(published) == 10
+    assert all(name.endswith("†") for name in published)
+    wide = rates_picture(table, "sub_category").spec(form_for("paper-wide"))
+    (rows, *_) = (b["layer"][0]["encoding"]["y"]["scale"]["domain"] for b in wide["hconcat"])
+    assert len(rows) == 23  # with an empty one between them
+
+
+def test_dots_do_not_hide_the_intervals_of_full_runs() -> None:
+    # As a full run has them: 1.1 points at a rate of 20 %, and one category at 50 %.
+    groups = ("Overall", *CLBENCH.categories)
+    rates = dict.fromkeys(groups, Rate(0.2, 0.005, (0.178, 0.222)))
+    high = rates | {groups[-1]: Rate(0.5, 0.01, (0.44, 0.56))}
+    figure = Figure((Row("A model", rates), Row("Another model", high)), groups)
+    drawn = Picture("Rates", "", "", partial(rates_chart, figure))
+    media: tuple[Medium, ...] = ("screen", "paper", "paper-wide")
+    for medium in media:
+        text = svg(drawn, form_for(medium))
+        line = re.search(r'mark-rule role-mark.*?<line [^>]*x2="([\d.]+)"', text)
+        dot = re.search(
+            r'mark-symbol role-mark.*?d="M([\d.]+),.*?stroke-width="([\d.]+)"', text
+        )
+        assert line
+        assert dot
+        assert float(line[1]) / 2 > float(dot[1]) + float(dot[2]) / 2, medium
+
+
 def test_fonts_are_embedded_in_pdf(logs: str, tmp_path: Path) -> None:
     plot(logs, str(tmp_path / "x.pdf"), medium="paper")
     content = (tmp_path / "x.pdf").read_bytes()
@@ -372,7 +417,7 @@ def test_fonts_are_embedded_in_pdf(logs: str, tmp_path: Path) -> None:
 
 
 def test_a_model_has_one_colour_in_all_pictures(many: str) -> None:
-    series = best_first(load_series(many))
+    series = by_dataset(load_series(many))[0]
     for kind in PAGE_KINDS:
         rows = rate_figure(plotted_table(series, kind)).rows
         assert [row.colour for row in rows] == [*COLOURS, *[OTHERS] * 6]
@@ -453,9 +498,25 @@ def test_labels_are_used_in_tables_pictures_pages_and_sentences(
         ("plain=", '--label plain=: give a model and its label, NAME="LABEL".'),
         ("missing.yaml", "--label missing.yaml: cannot be read"),
         (f"plain=mockllm/{HOSTILE}", "would both be called"),
+        ("mockllm/plain=Other", "mockllm/plain would be called both First and Other."),
     ],
 )
 def test_labels_that_cannot_be_used(logs: str, label: str, message: str) -> None:
-    code, _, errors = clbench("report", logs, "--label", label)
+    given = ["--label", "plain=First"] if label.endswith("Other") else []
+    code, _, errors = clbench("report", logs, *given, "--label", label)
     assert code == 2
     assert message in errors
+
+
+def test_a_label_that_is_given_comes_before_one_of_a_file(
+    logs: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    names = tmp_path / "names.yaml"
+    names.write_text("plain: Of the file\nnot-there: A\nnor-this: B\n", "utf-8")
+    for given in (["plain=Given", str(names)], [str(names), "plain=Given"]):
+        done = clbench("report", logs, "--label", given[0], "--label", given[1])
+        assert "Given" in done.stdout
+        assert "Of the file" not in done.stdout
+        (told,) = [record.getMessage() for record in caplog.records]
+        assert told.endswith("not in the logs are passed over: not-there, nor-this.")
+        caplog.clear()

@@ -136,9 +136,16 @@ def test_latex_is_a_table_for_a_paper() -> None:
     assert r"50 \% \& \#" in text[text.index("minipage") :]
 
 
+def test_latex_says_which_letters_pdflatex_does_not_know() -> None:
+    assert not render([table("Modèle · 1 ± 2 \ufffd")], "latex").startswith("%")
+    told, first, *_ = render([table("模型")], "latex").split("\n")
+    assert told == "% pdflatex does not know 型 模: use lualatex or xelatex."
+    assert first.startswith(r"\begin{table")
+
+
 def test_latex_compiles_and_fits(tmp_path: Path) -> None:
     tables = [own_and_published(), table(HOSTILE, notes=(HOSTILE,))]
-    text = render(tables, "latex").replace("\ufffd", "?")
+    text = render(tables, "latex")
     widths = [_latex_width(*_latex_fitting(one)) for one in tables]
     assert max(widths) <= 397
     program = shutil.which("pdflatex")

@@ -1,6 +1,6 @@
 """Which logs are meant: paths, folders and URLs become the headers of logs of this benchmark."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from logging import getLogger
@@ -25,7 +25,7 @@ from inspect_clbench.data.sources import DEMO, replayed_model
 from inspect_clbench.errors import ClbenchError
 from inspect_clbench.logs.summaries import Summary, read_log_summaries
 from inspect_clbench.progress import progress
-from inspect_clbench.text import printable
+from inspect_clbench.text import printable, some
 
 logger = getLogger(__name__)
 
@@ -225,19 +225,27 @@ def labelled(logs: Sequence[Log], labels: Labels) -> list[Log]:
     """Logs whose models are called as the labels say.
 
     A name that a file has and the logs have not is passed over, since one file may serve
-    several pictures; one that was given by itself is an error.
+    several pictures; one that was given by itself is an error. It comes before a file's.
     """
     if not labels:
         return list(logs)
     names = {log.model_name for log in logs}
     shown: dict[str, str] = {}
-    for wanted, (label, must) in _label_pairs(labels).items():
-        try:
-            shown[meant(wanted, "label", names, "model")] = label
-        except ClbenchError as ex:
-            if must:
-                raise
-            logger.warning("%s", printable(f"Passed over: {ex}"))
+    given: dict[str, str] = {}
+    unknown = []
+    for wanted, label, must in _label_pairs(labels):
+        if not must and not any(wanted.casefold() in name.casefold() for name in names):
+            unknown.append(wanted)
+            continue
+        name = meant(wanted, "label", names, "model")
+        if must and given.setdefault(name, label) != label:
+            raise ClbenchError(
+                f"--label: {name} would be called both {given[name]} and {label}. Give it one."
+            )
+        shown[name] = given.get(name, label)
+    if unknown:
+        told = f"Labels of models that are not in the logs are passed over: {some(unknown)}."
+        logger.warning("%s", printable(told))
     taken: dict[str, str] = {}
     for name in sorted(names):
         other = taken.setdefault(shown.get(name, name), name)
@@ -249,20 +257,19 @@ def labelled(logs: Sequence[Log], labels: Labels) -> list[Log]:
     return [replace(log, label=shown.get(log.model_name, log.label)) for log in logs]
 
 
-def _label_pairs(labels: Labels) -> dict[str, tuple[str, bool]]:
-    """Labels by what was given for a name, and whether there must be such a model."""
+def _label_pairs(labels: Labels) -> Iterator[tuple[str, str, bool]]:
+    """What was given for a name, its label, and whether there must be such a model."""
     if isinstance(labels, Mapping):
-        return {name: (label, True) for name, label in labels.items()}
-    pairs: dict[str, tuple[str, bool]] = {}
+        yield from ((name, label, True) for name, label in labels.items())
+        return
     for one in [labels] if isinstance(labels, str | PathLike) else labels:
         name, equals, label = fspath(one).partition("=")
         if equals and not (name.strip() and label.strip()):
             raise ClbenchError(f'--label {one}: give a model and its label, NAME="LABEL".')
         if equals:
-            pairs[name.strip()] = (label.strip(), True)
+            yield name.strip(), label.strip(), True
         else:
-            pairs |= {name: (label, False) for name, label in _label_file(name).items()}
-    return pairs
+            yield from ((each, label, False) for each, label in _label_file(name).items())
 
 
 def _label_file(path: str) -> dict[str, str]:

@@ -9,7 +9,7 @@ import json
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Any, cast
 
@@ -53,7 +53,11 @@ _PIECE = re.compile(r"[^ \n/_-]*[ \n/_-]*")
 _BEFORE_MARK = re.compile(r" (?=[*~†‡]( |$))")
 _LEADING = 1.12
 _MOST_BANDS = 3
+_NAME_PITCH = 1.25  # of slanted names beside each other
+_HALF_COLUMN = 18  # letters of names that fit beside each other in a column of a paper
 _GAP = "\u00a0"  # the name of the empty row before published ones
+MINUS = " − "
+"""Between two models whose difference is drawn."""
 
 
 @dataclass(frozen=True)
@@ -210,7 +214,7 @@ def _rate_panel(
     interval = layers[0].encode(
         x=alt.X("low:Q", axis=_percent_axis(marks, title), scale=_scale(0, most)), x2="high:Q"
     )
-    std = layers[0].mark_rule(strokeWidth=form.em(0.55), opacity=0.4)
+    std = layers[0].mark_rule(strokeWidth=form.em(0.6), opacity=0.35)
     std = std.encode(x="std_low:Q", x2="std_high:Q", strokeDash=alt.value([1, 0]))
     number = _beside_line(layers[1], form)
     return _panel([interval, std, *layers[1:], *number], figure, form, width, group)
@@ -228,8 +232,9 @@ def _whiskers(
     # Intervals of a draw are of another kind than those of full runs.
     dash = alt.when(alt.datum.estimate).then(alt.value([3, 2])).otherwise(alt.value([1, 0]))
     line = base.mark_rule(strokeWidth=form.em(0.1)).encode(strokeDash=dash)
-    end = base.mark_tick(thickness=form.em(0.1), size=form.em(0.5), orient="vertical")
-    dot = base.mark_point(size=form.em(0.6) ** 2 * 1.3, opacity=1, strokeWidth=form.em(0.11))
+    end = base.mark_tick(thickness=form.em(0.1), size=form.em(0.8), orient="vertical")
+    # Full runs have short intervals: a larger dot would hide them.
+    dot = base.mark_point(size=form.em(0.33) ** 2, opacity=1, strokeWidth=form.em(0.1))
     dot = dot.encode(x="mean:Q", fill=alt.Fill("fill:N", scale=None))
     return [line, end.encode(x="low:Q"), end.encode(x="high:Q"), dot]
 
@@ -260,7 +265,7 @@ def forest(figure: Figure, form: Form, inner: float) -> Chart:
         datum["end"] = mean if high is None else high
         datum["interval"] = interval.strip() or "none"
         datum["rate"] = signed(mean)
-        datum["fill"] = datum["colour"] if datum["colour"] != PUBLISHED else PAPER
+        datum["fill"] = INK if datum["colour"] == INK else PAPER
     ends = [x for d in data for x in (d["low"], d["high"], d["mean"]) if x is not None]
     low, high = min(0.0, *ends), max(0.0, *ends)
     room = form.em(2.8 if form.narrow else 8.5) / inner
@@ -286,29 +291,50 @@ def signed(share: float) -> str:
 
 
 def heatmap(figure: Figure, form: Form, inner: float) -> Chart:
-    """Models by groups of tasks; in a narrow form the groups are the rows."""
-    blocks: list[Any] = []
-    start = 0
+    """Models by groups of tasks; in a narrow form the groups are the rows.
+
+    There, published models stand below if the names of all do not fit beside each other.
+    """
+    steps = _steps(figure)
     gap = form.em(0.6)
     unit = (inner - gap * (len(figure.spans) - 1)) / len(figure.groups)
-    for name, size in figure.spans:
-        groups = figure.groups[start : start + size]
-        blocks.append(_heat_block(figure, form, name, groups, unit, inner))
-        start += size
-    if form.narrow:
-        return alt.vconcat(*blocks, spacing=form.em(2), bounds="flush")
-    return alt.hconcat(*blocks, spacing=gap, bounds="flush")
+    parts = [figure]
+    if form.narrow and len(figure.domain()) > inner / form.em(_NAME_PITCH):
+        chosen = (tuple(r for r in figure.rows if r.published is one) for one in (False, True))
+        parts = [replace(figure, rows=rows) for rows in chosen if rows]
+    drawn: list[Any] = []
+    for part in parts:
+        blocks: list[Any] = []
+        start = 0
+        for name, size in figure.spans:
+            groups = figure.groups[start : start + size]
+            start += size
+            ends = part is parts[-1] and start == len(figure.groups)
+            blocks.append(
+                _heat_block(part, form, name, groups, unit, inner, steps, legend=ends)
+            )
+        if not form.narrow:
+            return alt.hconcat(*blocks, spacing=gap, bounds="flush")
+        drawn.append(alt.vconcat(*blocks, spacing=form.em(2), bounds="flush"))
+    return alt.vconcat(*drawn, spacing=form.em(1), bounds="full")
 
 
 def _heat_block(
-    figure: Figure, form: Form, name: str, groups: Sequence[str], unit: float, inner: float
+    figure: Figure,
+    form: Form,
+    name: str,
+    groups: Sequence[str],
+    unit: float,
+    inner: float,
+    steps: list[float],
+    *,
+    legend: bool,
 ) -> Chart:
-    first, last = groups[0] == figure.groups[0], groups[-1] == figure.groups[-1]
+    first = groups[0] == figure.groups[0]
     shown = {g: f"{g} ({figure.tasks[g]:,})" if g in figure.tasks else g for g in groups}
     domain = figure.domain()
     cell = inner / len(domain) if form.narrow else unit
     digits = 1 if cell >= form.em(2.3) else 0 if cell >= form.em(1.15) else None
-    steps = _steps(figure)
     data = figure.data(groups)
     for datum in data:
         mean = datum["mean"]
@@ -329,17 +355,17 @@ def _heat_block(
             y=_row_axis(domain, form, labels=first, grid=False),
         )
     scale = alt.Scale(type="threshold", domain=steps, range=list(STEPS[: len(steps) + 1]))
-    legend = alt.Legend(
+    gradient = alt.Legend(
         type="gradient", orient="bottom", direction="horizontal", title="Rate in %",
         titleOrient="left",
         labelExpr="datum.value > 0 ? format(100 * datum.value, '.0f') : ''",
         gradientLength=form.em(8.5), gradientThickness=form.em(0.8), offset=form.em(1),
         labelFontSize=form.font * 0.88,
     )  # fmt: skip
-    scaled = last if form.narrow else first
+    scaled = legend if form.narrow else first
     cells = base.transform_filter("datum.mean != null").mark_rect(stroke=PAPER)
     cells = cells.encode(
-        color=alt.Color("mean:Q", scale=scale, legend=legend if scaled else None)
+        color=alt.Color("mean:Q", scale=scale, legend=gradient if scaled else None)
     )
     number = base.mark_text(fontSize=form.font * (0.92 if digits else 0.88))
     number = number.encode(text="number:N", color=alt.Color("ink:N", scale=None))
@@ -373,15 +399,15 @@ def curves(figure: Figure, form: Form, inner: float, x_title: str, y_title: str)
         named[row.name]: (row.colour, row.shape)
         for row in sorted(figure.rows, key=lambda row: (row.published, row.colour == OTHERS))
     }
+    labels = unique(
+        [broken(name, 30 if form.narrow else 24, 1 if form.narrow else 2) for name in styles]
+    )
     legend = alt.Legend(
         title=None, orient="bottom" if form.narrow else "right", direction="vertical",
         labelExpr=_LINES, labelLimit=0, symbolSize=form.em(0.6) ** 2 * 1.6,
-        columns=1, rowPadding=form.em(0.5 if form.narrow else 0.9),
+        columns=2 if form.narrow and max(map(len, labels)) <= _HALF_COLUMN else 1,
+        rowPadding=form.em(0.5 if form.narrow else 0.9),
     )  # fmt: skip
-    labels = [
-        broken(name, 30 if form.narrow else 24, 1 if form.narrow else 2) for name in styles
-    ]
-    labels = unique(labels)
     shown = dict(zip(styles, labels, strict=True))
     # Grey ones first: what is drawn later lies above.
     rows = sorted(figure.rows, key=lambda row: row.colour in COLOURS)
@@ -453,6 +479,7 @@ def bars(figure: Figure, form: Form, inner: float) -> Chart:
     last = len(figure.groups) - 1
     steps = [1 + round(place * (len(STEPS) - 2) / last) for place in range(last + 1)]
     colours = {g: STEPS[step] for g, step in zip(figure.groups, steps, strict=True)}
+    beside = form.em(2.6) / inner
     data: list[dict[str, Any]] = []
     for row in figure.rows:
         start = 0.0
@@ -469,11 +496,13 @@ def bars(figure: Figure, form: Form, inner: float) -> Chart:
             }
             start += mean
             data.append(datum)
+        if not datum["number"]:  # solved in every run: the number stands after the bar
+            datum |= {"number": f"{100 * mean:.1f}", "middle": 1 + beside / 2, "ink": INK}
     base = alt.Chart(alt.InlineData(values=data)).encode(
         y=_row_axis(figure.domain(), form, grid=False), tooltip=_tooltip()
     )
     legend = alt.Legend(
-        title="Tasks solved in", orient="top", symbolType="square", columns=4 if form.narrow else 0,
+        title="Tasks solved in", orient="top", symbolType="square", columns=2 if form.narrow else 0,
         titleOrient="top" if form.narrow else "left",
     )  # fmt: skip
     scale = alt.Scale(domain=list(colours), range=list(colours.values()))
@@ -481,7 +510,7 @@ def bars(figure: Figure, form: Form, inner: float) -> Chart:
         x=alt.X(
             "start:Q",
             axis=_percent_axis([0, 0.25, 0.5, 0.75, 1], title="Tasks in %"),
-            scale=_scale(0, 1),
+            scale=_scale(0, 1 + beside),
         ),
         x2="stop:Q",
         color=alt.Color("group:N", scale=scale, legend=legend),
@@ -607,8 +636,11 @@ def ticks(most: float, count: int) -> list[float]:
 
 def broken(text: str, width: int, most: int = 2) -> str:
     """Wrap a label at spaces, slashes, hyphens and underscores, shortened if it is too long."""
-    lines = [""]
     text = _BEFORE_MARK.sub("\u00a0", text)
+    if MINUS in text and most == 2 and len(text) > width:
+        first, _, second = text.partition(MINUS)
+        return f"{broken(first, width - 2, 1)}{MINUS.rstrip()}\n{broken(second, width, 1)}"
+    lines = [""]
     for piece in _PIECE.findall(text):
         if lines[-1] and len(lines[-1] + piece.rstrip()) > width:
             lines.append("")
@@ -670,6 +702,7 @@ def _row_axis(
         labelOffset=offset, labelPadding=form.em(0.5), labelColor=INK,
         labelFontSize=form.font * (0.9 if wrap else 1),
         domain=False, ticks=False, grid=grid, gridColor=LINE, title=None,
+        gridOpacity=alt.ExprRef(f"datum.value == {json.dumps(_GAP)} ? 0 : 1"),
     )  # fmt: skip
     return alt.Y(f"{field}:N", sort=None, scale=alt.Scale(domain=list(names)), axis=axis)
 
@@ -680,7 +713,7 @@ def _column_axis(
     *,
     labels: bool = True,
     field: str = "row",
-    wrap: int = 24,
+    wrap: int = 28,
     orient: Any = "bottom",
 ) -> alt.X:
     axis = alt.Axis(

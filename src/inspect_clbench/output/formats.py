@@ -44,10 +44,11 @@ _LATEX = {
     "±": r"$\pm$", "–": "--", "−": "$-$", "·": r"$\cdot$", "…": r"\ldots{}", "≥": r"$\geq$",
     "†": r"$\dagger$", "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}",
     '"': "''", "[": "{[}", "]": "{]}", "‡": r"$\ddagger$", "≤": r"$\leq$", "√": r"$\surd$",
-    "×": r"$\times$", "²": "$^2$", "’": "'", "“": "``", "”": "''", "\u00a0": "~",
+    "×": r"$\times$", "²": "$^2$", "’": "'", "“": "``", "”": "''", "\u00a0": "~", "\ufffd": "?",
 }  # fmt: skip
-# What LaTeX calls sizes of letters, and how wide a letter is in each, in points.
-_SIZES = {"small": 4.9, "footnotesize": 4.55, "scriptsize": 4.25}
+# What LaTeX calls sizes of letters, and the points of an em in each: small ones are wider.
+_SIZES = {"small": 9.25, "footnotesize": 8.5, "scriptsize": 8.0}
+_NARROW, _WIDE = frozenset(" .,:;'|!ijlfrtI[](){}-"), frozenset("mw%±@&…")
 _TABCOLSEP = 3
 _COLUMN, _TEXT = 238, 397  # 3.3 inches, and the 5.5 of many templates of conferences
 _HEAD_WIDTH, _HEAD_LINES = 10, 3
@@ -73,8 +74,10 @@ def render_tables(
         case "json":
             return json_tables(tables)
         case "latex":
-            labels = csv_names(pages)
-            return "\n".join(map(latex_table, pages, labels))
+            text = "\n".join(map(latex_table, pages, csv_names(pages)))
+            foreign = sorted({letter for letter in text if letter > "\u017f"})
+            told = f"% pdflatex does not know {' '.join(foreign)}: use lualatex or xelatex.\n"
+            return told + text if foreign else text
         case "html":
             title = tables[0].title if tables else "CL-bench"
             return html_page(title, "\n".join(map(html_table, pages)))
@@ -278,11 +281,19 @@ def _latex_fitting(table: Table) -> tuple[Table, str]:
 def _latex_width(table: Table, size: str) -> float:
     """How many points a table is wide, as far as its letters tell."""
     columns = zip(map(_head_lines, table.columns), *table.rows, strict=True)
-    letters = 0
+    ems = 0.0
     for heads, *cells in columns:
         texts = [*heads, *(line for cell in cells for line in cell.text.split("\n"))]
-        letters += max(map(len, texts))
-    return letters * _SIZES[size] + 2 * _TABCOLSEP * len(table.columns)
+        ems += max(map(_ems, texts)) * (1.15 if any(cell.best for cell in cells) else 1)
+    return ems * _SIZES[size] + 2 * _TABCOLSEP * len(table.columns)
+
+
+def _ems(text: str) -> float:
+    """How wide a text is at most in the letters of LaTeX, but for rare ones."""
+    return sum(
+        0.36 if letter in _NARROW else 0.79 if letter.isupper() or letter in _WIDE else 0.53
+        for letter in text
+    )
 
 
 def _head_lines(head: str) -> list[str]:

@@ -52,14 +52,15 @@ figure svg.narrow {{ display: none; }}
   figure svg.narrow {{ display: block; max-width: 30rem; width: 100%; }}
 }}
 table {{ border-collapse: collapse; }}
-th, td {{ padding: .35rem .8rem; text-align: left; vertical-align: bottom; }}
-th {{ background: var(--head); border-bottom: 2px solid var(--line); }}
+th, td {{ padding: .35rem .8rem; text-align: left; vertical-align: baseline; }}
+th {{ vertical-align: bottom; background: var(--head); border-bottom: 2px solid var(--line); }}
 td {{ border-bottom: 1px solid var(--line); overflow-wrap: break-word; max-width: 48rem; }}
-.num {{ text-align: right; font-variant-numeric: tabular-nums; }}
+.num {{ text-align: right; font-variant-numeric: tabular-nums; width: 1px; }}
+.published {{ color: var(--soft); }}
+:not(.published) + .published td {{ border-top: 2px solid var(--soft); }}
 td.num {{ white-space: pre; }}
 .notes {{ padding-left: 1.2rem; }}
 .how thead:has(th:empty) {{ display: none; }}
-.how td {{ vertical-align: top; }}
 footer {{ border-top: 1px solid var(--line); margin-top: 3rem; padding-top: .8rem; }}
 @media print {{
   @page {{ size: A4 landscape; margin: 12mm; }}
@@ -87,7 +88,12 @@ def html_table(table: Table) -> str:
         return written
 
     head = cells("th", table.columns)
-    body = "\n".join(f"<tr>{cells('td', (c.text for c in row))}</tr>" for row in table.rows)
+    rows = [
+        ("<tr class=published>" if row[0].tone == "published" else "<tr>")
+        + f"{cells('td', (c.text for c in row))}</tr>"
+        for row in table.rows
+    ]
+    body = "\n".join(rows)
     notes = "".join(f"<li>{escaped(str(note))}</li>" for note in table.notes)
     return (
         f"<figure><figcaption>{escaped(table.title)}</figcaption>\n<table>\n"

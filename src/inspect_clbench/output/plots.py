@@ -15,7 +15,6 @@ from inspect_clbench.analysis.paired import Difference
 from inspect_clbench.analysis.report import (
     RUBRICS_MET,
     RateTable,
-    best_first,
     main_table,
     report,
     solved_counts_table,
@@ -25,7 +24,8 @@ from inspect_clbench.benchmarks import OVERALL
 from inspect_clbench.choices import Medium, PlotKind
 from inspect_clbench.errors import ClbenchError
 from inspect_clbench.logs.files import Paths, check_one_dataset, find_logs, meant
-from inspect_clbench.logs.series import Series, load_series
+from inspect_clbench.logs.series import Series, by_dataset, load_series
+from inspect_clbench.output.html import INK
 from inspect_clbench.output.notes import label_notes, rate_notes, series_notes
 from inspect_clbench.output.pictures import Picture, picture_ending, plot_library, save_picture
 from inspect_clbench.output.tables import Note, percent_text, row_marks
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 PLOT_KINDS: tuple[PlotKind, ...] = get_args(PlotKind)
 PAGE_KINDS: tuple[PlotKind, ...] = (*PLOT_KINDS[:4], "consistency")
 
-_INTERVAL = "95 % interval for tasks of the kind, clustered on contexts"
+_INTERVAL = "95 % interval for tasks like these, clustered on contexts"
 _DRAWN = "95 % interval of what all tasks would have given in these same runs"
 _PUBLISHED = "†: published, not run here."
 
@@ -74,12 +74,9 @@ def plot(
         prices: For `cost`, as `costs` takes them.
     """
     chosen = next((known for known in PLOT_KINDS if known == kind), None)
-    form = next((known for known in get_args(Medium) if known == medium), None)
     if chosen is None:
         raise ClbenchError(f"kind={kind}: unknown. There are: {', '.join(PLOT_KINDS)}.")
-    if form is None:
-        there = ", ".join(get_args(Medium))
-        raise ClbenchError(f"medium={medium}: unknown. There are: {there}.")
+    form = _known_medium(medium)
     if against is not None and chosen != "forest":
         raise ClbenchError(f"{kind}: --against goes with --kind forest.")
     picture_ending(output, form)
@@ -88,7 +85,7 @@ def plot(
     if chosen == "forest":
         picture = _forest_picture(paths, against)
     else:
-        series = best_first(_of_one_dataset(load_series(paths)))
+        series = _of_one_dataset(load_series(paths))
         if chosen == "cost":
             picture = _cost_picture(series, prices)
         else:
@@ -102,15 +99,19 @@ def plot(
     save_picture(picture, output, form)
 
 
-def error_heatmap(paths: Paths, output: str, *, by: str = "category") -> None:
+def error_heatmap(
+    paths: Paths, output: str, *, by: str = "category", medium: str = "screen"
+) -> None:
     """Draw which error types the failed answers of which tasks show.
 
     Args:
         paths: Log files, folders or URLs.
         output: The file: .png, .svg, .pdf or .html.
         by: `category` or `sub_category`.
+        medium: As for `plot`.
     """
-    picture_ending(output)
+    form = _known_medium(medium)
+    picture_ending(output, form)
     plot_library("vl_convert")
     plot_library("altair")
     from inspect_clbench.output.charts import heatmap
@@ -129,11 +130,19 @@ def error_heatmap(paths: Paths, output: str, *, by: str = "category") -> None:
         partial(heatmap, figure),
         _notes([*series_notes(found.series), *label_notes(found.series, found.unlabelled)]),
     )
-    save_picture(picture, output)
+    save_picture(picture, output, form)
 
 
-def _of_one_dataset(series: Sequence[Series]) -> Sequence[Series]:
-    check_one_dataset([log for one in series for log in one.logs])
+def _known_medium(medium: str) -> Medium:
+    known: tuple[Medium, ...] = get_args(Medium)
+    if medium not in known:
+        raise ClbenchError(f"medium={medium}: unknown. There are: {', '.join(known)}.")
+    return known[known.index(medium)]
+
+
+def _of_one_dataset(found: Sequence[Series]) -> Sequence[Series]:
+    check_one_dataset([log for one in found for log in one.logs])
+    (series,) = by_dataset(found)
     return series
 
 
@@ -274,7 +283,7 @@ def _notes(notes: Iterable[Note | str]) -> tuple[Note, ...]:
 
 
 def _forest_picture(paths: Paths, against: str | None) -> Picture:
-    from inspect_clbench.output.charts import Figure, forest, signed
+    from inspect_clbench.output.charts import MINUS, Figure, forest, signed
     from inspect_clbench.output.compare import comparison_tables, ranking_tables, sentence
 
     found = compare(*([paths] if isinstance(paths, str | PathLike) else paths))  # type: ignore[misc]
@@ -282,9 +291,9 @@ def _forest_picture(paths: Paths, against: str | None) -> Picture:
     names = tuple(map(one_line, found.names))
     base = None if against is None else names.index(meant(against, "against", names, "model"))
     rows = list(_differences(found, names, base))
-    heading = "" if isinstance(found, Ranking) else f"{names[0]} − {names[1]}"
+    heading = "" if isinstance(found, Ranking) else MINUS.join(names)
     if isinstance(found, Comparison) and base == 0:
-        heading = f"{names[1]} − {names[0]}"
+        heading = MINUS.join(reversed(names))
     figure = Figure(tuple(rows), (heading,))
     if isinstance(found, Ranking):
         tables = ranking_tables(found)
@@ -313,19 +322,19 @@ def _forest_picture(paths: Paths, against: str | None) -> Picture:
 def _differences(
     found: Comparison | Ranking, names: Sequence[str], base: int | None
 ) -> "Iterable[Row]":
-    from inspect_clbench.output.charts import COLOURS, PUBLISHED, Row
+    from inspect_clbench.output.charts import MINUS, PUBLISHED, Row
 
     def row(name: str, heading: str, one: Difference, sign: int) -> Row:
         ends = sorted((sign * (one.low or 0.0), sign * (one.high or 0.0)))
         interval = None if one.low is None else (ends[0], ends[1])
-        colour = COLOURS[0] if one.told_apart else PUBLISHED
+        colour = INK if one.told_apart else PUBLISHED
         return Row(
             name, {heading: Rate(sign * one.difference, math.nan, interval)}, colour=colour
         )
 
     if isinstance(found, Comparison):
         sign = -1 if base == 0 else 1
-        heading = f"{names[0]} − {names[1]}" if sign > 0 else f"{names[1]} − {names[0]}"
+        heading = MINUS.join(names) if sign > 0 else MINUS.join(reversed(names))
         yield row(OVERALL, heading, found.overall, sign)
         for category in found.categories:
             yield row(category.category, heading, category.difference, sign)
@@ -335,7 +344,7 @@ def _differences(
         if base is None or base in (a, b):
             first, second = (b, a) if a == base else (a, b)
             sign = -1 if a == base else 1
-            yield row(f"{names[first]} − {names[second]}", "", one, sign)
+            yield row(f"{names[first]}{MINUS}{names[second]}", "", one, sign)
 
 
 def _cost_picture(
