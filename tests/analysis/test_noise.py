@@ -163,3 +163,12 @@ def test_a_run_without_any_verdict_has_no_components(tmp_path: Path) -> None:
     done = clbench("report", log, "--noise")
     assert done.exit_code == 0
     assert "nan" not in done.stdout
+
+
+def test_a_share_has_no_interval_where_all_draws_are_alike(tmp_path: Path) -> None:
+    log = make_log(tmp_path, ROWS, {"a": [Y], "b": [Y], "c": [N], "d": [N]}, epochs=1).location
+    (table,) = report(log, noise=True).noise
+    shares = [share for share in table.rows[0].shares.values() if share]
+    assert shares
+    for share in shares:
+        assert share.interval is None or share.interval[0] < share.interval[1]

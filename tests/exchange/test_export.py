@@ -121,7 +121,7 @@ def test_what_errored_is_named_and_the_rest_is_written(tmp_path: Path) -> None:
     assert f"Wrote {tmp_path / 'o' / 'lab-m_run2_graded.jsonl'}\n" in done.stderr
     rows_of_both = 2 * len(rows) - 2
     told = f"lab/m, 2 runs, {rows_of_both} rows, 5 files in {tmp_path / 'o'}\n"
-    assert done.stdout == f"NOT OK, see above: {told}"
+    assert done.stdout == f"Not ready to hand in, see above: {told}"
 
 
 def test_a_stopped_run_is_exported_as_far_as_it_came(demo_log: str, tmp_path: Path) -> None:

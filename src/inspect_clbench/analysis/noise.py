@@ -136,7 +136,9 @@ def _components(
     for part, variance in parts.items():
         if variance is not None and total:
             low, high = np.nanpercentile(drawn[part] / sizes, [tail, 100 - tail])
-            shares[part] = Rate(variance / total, interval=(float(low), float(high)))
+            # Draws that are all alike say nothing about how far off the share may be.
+            interval = (float(low), float(high)) if low < high else None
+            shares[part] = Rate(variance / total, interval=interval)
     return NoiseRow(
         model=series.model,
         name=name,

@@ -52,7 +52,7 @@ class Exported:
     def summary(self) -> str:
         """The result in one line."""
         runs, rows = counted(len(self.graded), "run"), counted(len(self.series.scored), "row")
-        result = "NOT OK, see above" if self.notes else "OK"
+        result = "Not ready to hand in, see above" if self.notes else "OK"
         files = counted(len(self.files), "file")
         return f"{result}: {self.series.model}, {runs}, {rows}, {files} in {self.folder}"
 

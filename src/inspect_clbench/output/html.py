@@ -56,6 +56,7 @@ th, td {{ padding: .35rem .8rem; text-align: left; vertical-align: baseline; }}
 th {{ vertical-align: bottom; background: var(--head); border-bottom: 2px solid var(--line); }}
 td {{ border-bottom: 1px solid var(--line); overflow-wrap: break-word; max-width: 48rem; }}
 .num {{ text-align: right; font-variant-numeric: tabular-nums; width: 1px; }}
+td:first-child {{ min-width: 8rem; }}
 .published {{ color: var(--soft); }}
 :not(.published) + .published td {{ border-top: 2px solid var(--soft); }}
 td.num {{ white-space: pre; }}

@@ -269,8 +269,8 @@ def noise_notes(numbers: NoiseTable) -> list[Note | str]:
         *(_what_would_help(row) for row in numbers.rows if row.stderr > 0),
         "Shares by analysis of variance, in brackets 95 % intervals from drawing contexts anew. "
         "A dash: cannot be told from the column before it, or the judge was not asked again, "
-        "and how its verdicts vary is part of the runs'. The standard error is in points, for tasks of "
-        "the kind.",
+        "and how its verdicts vary is part of the runs'. The standard error is in points, for tasks "
+        "like these.",
     ]
 
 
