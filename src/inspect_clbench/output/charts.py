@@ -54,6 +54,7 @@ _BEFORE_MARK = re.compile(r" (?=[*~†‡]( |$))")
 _LEADING = 1.12
 _MOST_BANDS = 3
 _NAME_PITCH = 1.25  # of slanted names beside each other
+_LEVEL_LETTERS = 16  # of a line in a column whose name is not slanted
 _HALF_COLUMN = 18  # letters of names that fit beside each other in a column of a paper
 _GAP = "\u00a0"  # the name of the empty row before published ones
 MINUS = " − "
@@ -346,12 +347,12 @@ def _heat_block(
     height = form.em(1.7) if form.narrow else _row_height(domain, form)
     if form.narrow:
         base = base.encode(
-            x=_column_axis(domain, form, labels=first, orient="top"),
+            x=_column_axis(domain, form, cell, labels=first, orient="top"),
             y=_row_axis(list(shown.values()), form, wrap=34, grid=False, field="column"),
         )
     else:
         base = base.encode(
-            x=_column_axis(list(shown.values()), form, field="column", wrap=40),
+            x=_column_axis(list(shown.values()), form, cell, field="column", wrap=40),
             y=_row_axis(domain, form, labels=first, grid=False),
         )
     scale = alt.Scale(type="threshold", domain=steps, range=list(STEPS[: len(steps) + 1]))
@@ -710,16 +711,23 @@ def _row_axis(
 def _column_axis(
     names: Sequence[str],
     form: Form,
+    width: float,
     *,
     labels: bool = True,
     field: str = "row",
     wrap: int = 28,
     orient: Any = "bottom",
 ) -> alt.X:
+    letters = _letters(form, width)
+    if level := letters >= _LEVEL_LETTERS:
+        lines = _expression(names, letters, 3)
+    else:
+        lines = _expression(names, wrap, 1)
     axis = alt.Axis(
-        labels=labels, labelExpr=_expression(names, wrap, 1), labelLimit=0,
-        labelAngle=-65 if form.narrow else -50,
-        labelLineHeight=form.em(_LEADING), labelAlign="left" if orient == "top" else "right",
+        labels=labels, labelExpr=lines, labelLimit=0,
+        labelAngle=0 if level else -65 if form.narrow else -50,
+        labelLineHeight=form.em(_LEADING),
+        labelAlign="center" if level else "left" if orient == "top" else "right",
         labelPadding=form.em(0.3), domain=False, ticks=False, orient=orient, title=None,
     )  # fmt: skip
     return alt.X(f"{field}:N", sort=None, scale=alt.Scale(domain=list(names)), axis=axis)

@@ -229,7 +229,7 @@ function overview() {
 function plainTable({ title, columns, rows, left, notes }) {
   const cell = (tag, text, i, more = {}) => h(tag, { className: i < left ? "" : "number", ...more }, text);
   return h("section", {}, h("div", { className: "wide" }, h("table", {}, h("caption", {}, title),
-    h("thead", {}, h("tr", {}, ...columns.map((text, i) => cell("th", text, i, { scope: "col" })))),
+    h("thead", {}, h("tr", {}, ...columns.map((text, i) => cell("th", text.length < 10 ? text.replaceAll(" ", "\u00a0") : text, i, { scope: "col" })))),
     h("tbody", {}, ...rows.map((texts) => h("tr", {}, ...texts.map((text, i) => (i ? cell("td", text, i) : cell("th", text, i, { scope: "row" })))))))),
   h("ul", { className: "notes" }, ...notes.map((text) => h("li", {}, text))));
 }
