@@ -1,5 +1,6 @@
 """The explorer in a browser: from disk, by keys and by links, with hostile texts."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -201,12 +202,15 @@ def test_without_its_second_file_the_page_says_so(explorer: Path, page: Page) ->
 
 @pytest.fixture(scope="module")
 def four(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Four models with three runs each, the second the best."""
+    """Four models with three runs each, the second the best; one verdict contradicts its list."""
     folder = tmp_path_factory.mktemp("four")
     rows = [row(name, context=name) for name in "ab"]
     for model, status in (("low", "nny"), ("best", "yyy"), ("third", "yyn"), ("fourth", "yny")):
         make_log(
-            folder / "logs", rows, {"a": [status] * 3, "b": ["yyy", status, "yyy"]}, model=model
+            folder / "logs",
+            rows,
+            {"a": [status] * 3, "b": ["yyy", status, "yyy" if model != "low" else "yyn!"]},
+            model=model,
         )
     return explore(str(folder / "logs"), folder / "page.html")[0]
 
@@ -227,6 +231,17 @@ def test_nothing_is_wider_than_the_page(four: Path, page: Page, width: int) -> N
     page.locator("#answers select").select_option(index=4)
     expect(page.locator("#answers section")).to_have_count(2)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_what_is_odd_about_an_answer_stands_beside_it(four: Path, page: Page) -> None:
+    page.goto(f"{four.as_uri()}#task=b")
+    odd = "Verdict that contradicts its list"
+    expect(page.locator("header")).to_contain_text(f"{odd}: 1 of 12")
+    page.get_by_label(re.compile("solved.*mockllm/low, run 2")).click()
+    expect(page.locator("#answers pre")).to_have_count(2)
+    expect(page.locator("#answers")).not_to_contain_text(odd)
+    page.get_by_label(re.compile("solved.*mockllm/low, run 3")).click()
+    expect(page.locator("#answers")).to_contain_text(odd)
 
 
 def test_the_best_model_comes_first_and_two_answers_before_their_rationales(

@@ -296,6 +296,7 @@ function open(task) {
 
 const columnsOf = (task) => task.answers.flatMap((runs, model) => runs.map((answer, place) => (
   { key: `${model} ${place}`, model, run: MODELS[model].runs[place], answer, first: place === 0 })));
+const flagText = (flag) => DATA.types[flag] ?? "Verdict that contradicts its list";
 const named = (column) => `${MODELS[column.model].name}, run ${column.run}`;
 
 function render(task) {
@@ -318,13 +319,14 @@ function render(task) {
       ...places.map((place) => rubricLine(task, columns, place))));
   table.style.setProperty("--columns", columns.length);
   table.querySelector("button").tabIndex = 0;
-  const flagged = columns.filter(({ answer }) => answer.flags.length).map((c) => `${named(c)}: ${c.answer.flags.map((flag) => DATA.types[flag] ?? "contradicts its list").join(", ")}`);
+  const flags = columns.flatMap(({ answer }) => answer.flags);
+  const flagged = [...new Set(flags)].map((flag) => `${flagText(flag)}: ${flags.filter((one) => one === flag).length} of ${scored}`);
   main.replaceChildren(h("div", { className: "view" },
     h("header", {},
       h("p", { className: "steps" }, link("‹ previous", () => step(-1), { title: "k" }), link("next ›", () => step(1), { title: "j" })),
       h("h2", {}, task.id),
       facts(task.category, task.sub, `${task.rubrics.length} rubrics`, `${number(task.chars)} characters of prompt`),
-      flagged.length ? facts(flagged.join("; ")) : "",
+      flagged.length ? facts(...flagged) : "",
       facts(`Hardest first: ✓ met, ✗ not met, · not known. ${DATA.answers ? "A cell opens the answer; with Shift, beside the one that is open." : "This page was made without answers."}`)),
     table), h("section", { id: "answers", ariaLabel: "Answers", hidden: true }));
   document.title = `${task.id} · ${DATA.title}`;
@@ -467,6 +469,7 @@ function answerView(task, column, place, text, parts, paired) {
   const folded = (title, open, ...children) => h("details", { open }, h("summary", {}, title), h("pre", { tabIndex: 0 }, ...children));
   return h("section", { className: paired ? "" : "wide-answer" }, h("div", { className: "judged" }, head,
     place === null ? "" : h("p", {}, h("strong", {}, `${(SIGNS[answer.status[place]] ?? NO_SIGN)[0]} ${task.rubrics[place][0]} `), task.rubrics[place][1]),
+    answer.flags.length ? facts(...answer.flags.map(flagText)) : "",
     facts(use("answer", text.use[0]), use("judge", text.use[1])),
     text.error ? h("p", { className: "warnings" }, text.error) : "",
     text.rationale === undefined ? facts("This page was made without rubrics, and so without the judge's rationale, which may quote them.")
