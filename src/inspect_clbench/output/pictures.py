@@ -9,7 +9,7 @@ stays text.
 import json
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import PurePath
 from textwrap import fill, wrap
@@ -230,8 +230,14 @@ def interactive_page(picture: Picture) -> str:
         "ast": True,
         "actions": {"export": True, "source": False, "compiled": False, "editor": False},
     }
-    spec = picture.spec(form_for("screen"), words=True)
-    call = f"vegaEmbed('#picture', {_script_json(spec)}, {_script_json(options)});"
+    wide, narrow = (
+        _script_json(picture.spec(form, words=True))
+        for form in (form_for("screen"), replace(form_for("paper"), width=325, font=12))
+    )
+    call = (
+        f"const spec = innerWidth < 800 ? {narrow} : {wide};\n"
+        f"vegaEmbed('#picture', spec, {_script_json(options)});"
+    )
     bundle = plot_library("vl_convert").javascript_bundle(
         "window.vegaEmbed = vegaEmbed;", vl_version=_vegalite_version()
     )
