@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from inspect_clbench.analysis import report
 from inspect_clbench.analysis.statistics import Rate
 from inspect_clbench.choices import Format
 from inspect_clbench.errors import ClbenchError
@@ -23,6 +24,8 @@ from inspect_clbench.output.formats import (
 )
 from inspect_clbench.output.tables import Tone, percent
 from tests.support.command import clbench
+from tests.support.logs import make_log
+from tests.support.scripted import GARBLED, tasks
 
 HOSTILE = "a|b & <b>*c*</b> [red]_d_[/red] $x$ 100% #1 {e} ~f^g \\h &lt;\x1b[31m\u202e\nnext"
 
@@ -161,6 +164,22 @@ def test_latex_compiles_and_fits(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout
     assert "Overfull" not in done.stdout
     assert (tmp_path / "x.pdf").exists()
+
+
+def test_judge_failures_of_several_models_are_one_warning(tmp_path: Path) -> None:
+    for model in ("one", "two"):
+        make_log(tmp_path, tasks("a", "b"), {"a": [GARBLED], "b": ["yyy"]}, model=model)
+    found = report(str(tmp_path))
+    told = " ".join(render(found, "terminal").split())
+    assert told.count("the judge failed") == told.count("clbench regrade") == 1
+    assert "mockllm/one 1 row (50.0 %), mockllm/two 1 row (50.0 %)" in told
+    assert "(and so for 1 more log)" in told
+    formats: tuple[Format, ...] = ("latex", "html")
+    for format in formats:  # they are sent on, to people without the logs
+        sent = render(found, format)
+        assert "the judge failed" in sent
+        assert "clbench regrade" not in sent
+        assert str(tmp_path) not in sent
 
 
 def test_html_is_escaped_and_whole() -> None:

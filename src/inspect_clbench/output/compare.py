@@ -16,7 +16,7 @@ from inspect_clbench.analysis.paired import RESAMPLES, Difference
 from inspect_clbench.benchmarks import EXAM, OVERALL
 from inspect_clbench.errors import ClbenchError
 from inspect_clbench.logs.series import Series
-from inspect_clbench.output.notes import few_contexts_notes, regrade_command, source_notes
+from inspect_clbench.output.notes import few_contexts_notes, judge_failure, source_notes
 from inspect_clbench.output.tables import NOTHING, Cell, Note, Table, table
 from inspect_clbench.text import counted, some
 
@@ -374,8 +374,8 @@ def _about_sides(paired: Paired) -> Iterator[Note | str]:
 def _shortcomings(side: str, series: Series) -> Iterator[Note]:
     if series.judge_failures:
         failed = counted(series.judge_failures, "row")
-        text = f"{side}: {failed} without a verdict because the judge failed. Ask again "
-        yield Note("warning", text + f"for them: {regrade_command(series)}")
+        text = f"{side}: {failed} without a verdict because the judge failed."
+        yield judge_failure(text, series)
     for gap in series.gaps:
         yield Note("incomplete", f"{side}: incomplete, {gap}.")
 

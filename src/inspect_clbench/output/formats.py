@@ -143,7 +143,7 @@ def markdown_table(table: Table) -> str:
     lines = [f"**{_markdown_text(table.title)}**", ""]
     lines += [f"| {' | '.join(row)} |" for row in rows]
     if table.notes:
-        lines += ["", *(f"- {_markdown_text(str(note))}" for note in table.notes)]
+        lines += ["", *(f"- {_markdown_text(note.with_cure)}" for note in table.notes)]
     return "\n".join(lines) + "\n"
 
 
@@ -208,7 +208,7 @@ def json_tables(tables: Sequence[Table]) -> str:
         rows = [dict(zip(table.columns, row, strict=True)) for row in values]
         for row, details in zip(rows, table.details, strict=False):
             row |= details
-        notes = [str(note) for note in table.notes]
+        notes = [note.with_cure for note in table.notes]
         data.append(
             {"title": table.data_title or table.title, "rows": _finite(rows), "notes": notes}
         )

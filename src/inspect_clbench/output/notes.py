@@ -3,9 +3,10 @@
 import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from operator import itemgetter
 
 from inspect_clbench.analysis.exam import ExamResult
-from inspect_clbench.analysis.groups import K
+from inspect_clbench.analysis.groups import K, divide
 from inspect_clbench.analysis.noise import NoiseRow, NoiseTable
 from inspect_clbench.analysis.published import Published, Unlike
 from inspect_clbench.analysis.report import RateTable, with_known_rubrics
@@ -39,8 +40,15 @@ _SETTINGS = (
 def series_notes(series: Sequence[Series]) -> list[Note | str]:
     """What is missing, what is doubtful, what is an estimate, and who judged."""
     notes: list[Note | str] = []
-    for one, name in zip(series, series_names(series), strict=True):
-        notes += [Note("incomplete", f"{name}: incomplete, {gap}.") for gap in one.gaps]
+    named = dict(zip(series_names(series), series, strict=True))
+    gaps = divide(
+        ((name, gap) for name, one in named.items() for gap in one.gaps), itemgetter(1)
+    )
+    for gap, having in gaps.items():
+        names = ", ".join(name for name, _ in having)
+        notes.append(Note("incomplete", f"{names}: incomplete, {gap}."))
+    notes += judge_failure_notes(named)
+    for name, one in named.items():
         notes += [Note("warning", f"{name}: {warning}") for warning in _warnings(one)]
         if one.draw:
             notes.append(Note("estimate", f"{name}: {_about_estimate(one)}"))
@@ -102,22 +110,41 @@ def few_contexts_notes(contexts: Mapping[str, int]) -> list[Note]:
     return [Note("warning", text + "and single contexts decide the rates.")]
 
 
-def regrade_command(series: Series) -> str:
-    """The command that asks again for the rows of a series without a verdict."""
-    failed = dict.fromkeys(str(a.log) for a in series.answers if a.reason == "grader_failed")
+def regrade_command(*series: Series) -> str:
+    """The command that asks again for the rows of series without a verdict."""
+    answers = (answer for one in series for answer in one.answers)
+    failed = dict.fromkeys(str(a.log) for a in answers if a.reason == "grader_failed")
     first, *others = failed
     more = f" (and so for {counted(len(others), 'more log')})" if others else ""
     return f"clbench regrade {shlex.quote(first)}{more}"
 
 
+def judge_failure_notes(named: Mapping[str, Series]) -> list[Note]:
+    """One warning for all series of which the judge failed on many rows."""
+    failing = {n: one for n, one in named.items() if 1 - one.judge_coverage > _MANY_FAILURES}
+    if not failing:
+        return []
+    counts = {
+        name: f"{counted(one.judge_failures, 'row')} ({100 - 100 * one.judge_coverage:.1f} %)"
+        for name, one in failing.items()
+    }
+    if len(counts) == 1:
+        ((name, count),) = counts.items()
+        text = f"{name}: no verdict for {count} because the judge failed; the rate says as much"
+        text += " about the judge as about the model."
+    else:
+        told = ", ".join(f"{name} {count}" for name, count in counts.items())
+        text = f"No verdict because the judge failed: {told}; these rates say as much about the"
+        text += " judge as about the models."
+    return [judge_failure(text, *failing.values())]
+
+
+def judge_failure(text: str, *series: Series) -> Note:
+    """A warning of rows without a verdict, with how to ask again for them."""
+    return Note("warning", text, f"Ask again for these rows: {regrade_command(*series)}")
+
+
 def _warnings(series: Series) -> Iterator[str]:
-    share = 1 - series.judge_coverage
-    if share > _MANY_FAILURES:
-        yield (
-            f"no verdict for {counted(series.judge_failures, 'row')} ({100 * share:.1f} %) "
-            "because the judge failed; the rate says as much about the judge as about the "
-            f"model. Ask again for these rows: {regrade_command(series)}"
-        )
     unscored = sum(answer.outcome == "unscored" for answer in series.answers)
     if unscored:
         yield f"left out of the rates: {counted(unscored, 'row')} without a verdict."
@@ -270,7 +297,8 @@ def noise_notes(numbers: NoiseTable) -> list[Note | str]:
         "Shares by analysis of variance, in brackets 95 % intervals from drawing contexts anew. "
         "A dash: cannot be told from the column before it, or the judge was not asked again, "
         "and how its verdicts vary is part of the runs'. The standard error is in points, for tasks "
-        "like these.",
+        "like these, from these components; that of the report makes no use of them, and where "
+        "contexts are few the two may differ.",
     ]
 
 

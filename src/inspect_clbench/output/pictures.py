@@ -192,7 +192,7 @@ def save_picture(picture: Picture, output: str, medium: Medium = "screen") -> No
         file.write(content)
     for note in picture.notes:
         if note.is_warning:
-            tell(str(note))
+            tell(note.with_cure)
     if paper or ending in (".png", ".pdf"):
         write_text(PurePath(output).with_suffix(".caption.txt").as_posix(), picture.caption)
 

@@ -55,6 +55,8 @@ class Note:
 
     kind: NoteKind
     text: str
+    cure: str = ""
+    """What to do about it, for those who have the logs: not in papers and pages."""
 
     @property
     def is_warning(self) -> bool:
@@ -62,6 +64,10 @@ class Note:
 
     def __str__(self) -> str:
         return _NOTE_MARKS.get(self.kind, "") + self.text
+
+    @property
+    def with_cure(self) -> str:
+        return f"{self} {self.cure}".rstrip()
 
 
 @dataclass(frozen=True)

@@ -63,7 +63,7 @@ def terminal_table(table: Table, width: int | None = None, *, styled: bool = Fal
         if table.notes:
             console.print()
         for note in parts[-1].notes:
-            write(str(note), "yellow" if note.is_warning else "")
+            write(note.with_cure, "yellow" if note.is_warning else "")
     printed = capture.get().replace(_GLUE, " ").split("\n")
     return "\n".join(line.rstrip() for line in printed)
 
