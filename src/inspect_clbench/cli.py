@@ -458,6 +458,8 @@ def errors_command(
         found = _find(logs or (), model, dataset, label)
         _tell_of_sheet(error_sheet(found, *sheet, seed=seed), "errors")
     elif heatmap is not None:
+        if published:
+            raise typer.BadParameter("nobody published error types by groups of tasks.")
         found = _find(logs or (), model, dataset, label)
         error_heatmap(found, heatmap, by=by[0] if by else "category", medium=medium)
     else:

@@ -17,7 +17,7 @@ from inspect_clbench import ClbenchError, error_types, rubric_judge
 from inspect_clbench.analysis import errors, load_series
 from inspect_clbench.output import Table, error_heatmap, render, tables_of
 from tests.support.builders import row
-from tests.support.command import clbench
+from tests.support.command import clbench, usage_error
 from tests.support.error_types import Labeller, labels_reply
 from tests.support.golden import check_golden
 from tests.support.logs import make_log
@@ -200,6 +200,8 @@ def test_the_command_prints_all_formats(labelled: str, tmp_path: Path) -> None:
     assert "| Context Ignored |" in run("--by", "category", "--format", "markdown")
     assert run("--heatmap", str(tmp_path / "types.svg"), "--for", "paper-wide") == ""
     assert (tmp_path / "types.svg").exists()
+    refused = clbench("errors", labelled, "--published", "--heatmap", str(tmp_path / "x.svg"))
+    assert "nobody published error types by groups of tasks" in usage_error(refused)
     code, _, err = clbench("errors")
     assert (code, "No log was given" in err) == (2, True)
 

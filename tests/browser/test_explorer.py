@@ -244,6 +244,13 @@ def test_what_is_odd_about_an_answer_stands_beside_it(four: Path, page: Page) ->
     expect(page.locator("#answers")).to_contain_text(odd)
 
 
+def test_a_link_to_a_task_that_is_not_there_says_so(four: Path, page: Page) -> None:
+    page.goto(f"{four.as_uri()}#task=nosuch")
+    expect(page.locator("main")).to_contain_text("No task begins with nosuch.")
+    page.goto(four.as_uri())
+    expect(page.locator("main")).not_to_contain_text("No task begins with")
+
+
 def test_the_best_model_comes_first_and_two_answers_before_their_rationales(
     four: Path, page: Page
 ) -> None:

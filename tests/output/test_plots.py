@@ -20,6 +20,7 @@ from inspect_clbench.analysis import (
     Comparison,
     Ranking,
     compare,
+    costs,
     find_logs,
     load_series,
     report,
@@ -263,7 +264,7 @@ def test_published_rows_only_where_there_are_some(demo_log: str, tmp_path: Path)
     [
         (["-o", "x.gif"], "x.gif: its ending does not say the format. Use .png, .svg, .pdf"),
         (["-o", "x.png", "--chars-per-token", "0"], "use a number above 0"),
-        (["-o", "x.png", "--for", "paper"], "x.png: papers need lines and letters. Use .pdf"),
+        (["-o", "x.png", "--for", "paper"], "x.png: for a paper, write a .pdf or .svg"),
         (["-o", "x.html", "--for", "dark"], "a page follows its reader's light or dark scheme"),
         (["-o", "x.svg", "--against", "m"], "rates: --against goes with --kind forest."),
         (
@@ -377,13 +378,16 @@ def test_in_a_column_published_models_stand_below_where_names_would_collide(
 ) -> None:
     table = plotted_table(by_dataset(load_series(many))[0], "sub_category", published=True)
     spec = rates_picture(table, "sub_category").spec(form_for("paper"))
-    own, published = (
+    parts = [
         part["vconcat"][0]["layer"][0]["encoding"]["x"]["scale"]["domain"]
         for part in spec["vconcat"]
-    )
-    assert len(own) == 12
-    assert len(published) == 10
-    assert all(name.endswith("†") for name in published)
+    ]
+    # In their order, each part as large as the next, and none of both kinds.
+    assert [name for part in parts for name in part] == [
+        row.name for row in rate_figure(table).rows
+    ]
+    assert [len(part) for part in parts] == [6, 6, 10]
+    assert [all(name.endswith("†") for name in part) for part in parts] == [False, False, True]
     wide = rates_picture(table, "sub_category").spec(form_for("paper-wide"))
     (rows, *_) = (b["layer"][0]["encoding"]["y"]["scale"]["domain"] for b in wide["hconcat"])
     assert len(rows) == 23  # with an empty one between them
@@ -452,6 +456,17 @@ def test_forest_of_two_models_is_by_category(logs: str, tmp_path: Path) -> None:
     plot(logs, str(tmp_path / "x.svg"), kind="forest")
     drawn = ElementTree.fromstring((tmp_path / "x.svg").read_bytes()).findtext(f"{SVG}desc")
     assert f"Overall: {signed(found.overall.difference)}" in (drawn or "")
+    # Which is subtracted from which stands in the picture, whatever it is drawn for.
+    for medium in ("screen", "paper"):
+        plot(
+            find_logs(logs, labels={"plain": "P", "script": "Q"}),
+            str(tmp_path / "y.svg"),
+            kind="forest",
+            medium=medium,
+        )
+        root = ElementTree.fromstring((tmp_path / "y.svg").read_bytes())
+        texts = ["".join(text.itertext()) for text in root.iter(f"{SVG}text")]
+        assert any(" − ".join(pair) in text for text in texts for pair in ("PQ", "QP"))
     assert all(one.category in (drawn or "") for one in found.categories)
 
 
@@ -475,6 +490,23 @@ def test_cost_against_rate(logs: str, tmp_path: Path) -> None:
     drawn = ElementTree.fromstring((tmp_path / "x.svg").read_bytes()).findtext(f"{SVG}desc")
     # 18 tasks of 120 tokens, 40 of them cached, and 60 of the judge.
     assert "mockllm/plain *: 0.03 USD, solving rate" in (drawn or "")
+    long = find_logs(logs, labels={"plain": "A name " * 30, "script": "Other name " * 30})
+    prices = dict.fromkeys(names, cost)
+    plot(long, str(tmp_path / "y.svg"), kind="cost", prices=prices, medium="paper")
+    root = ElementTree.fromstring((tmp_path / "y.svg").read_bytes())
+    assert float(root.attrib["width"].removesuffix("pt")) <= 3.3 * 72
+
+
+def test_cost_of_a_run_is_without_scores_given_later(tmp_path: Path) -> None:
+    plan = {"a": ["yyy"], "b": ["nnn"]}
+    log = make_log(tmp_path, tasks("a", "b"), plan, again=[("second", plan)]).location
+    cost = ModelCost(input=1000, output=1000, input_cache_write=1000, input_cache_read=1000)
+    prices = dict.fromkeys(("mockllm/student", "mockllm/judge", "mockllm/second"), cost)
+    (spent,) = costs(log, prices).spent or ()
+    assert spent.after_run > 0
+    plot(log, str(tmp_path / "x.svg"), kind="cost", prices=prices)
+    drawn = ElementTree.fromstring((tmp_path / "x.svg").read_bytes()).findtext(f"{SVG}desc")
+    assert f": {spent.per_run:,.2f} USD, solving rate" in (drawn or "")
 
 
 def test_labels_are_used_in_tables_pictures_pages_and_sentences(

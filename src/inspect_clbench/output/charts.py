@@ -209,7 +209,7 @@ def _rate_panel(
     # The numbers stand to the right of what they belong to and need room.
     room = form.em(5.6 if first else 2.8) / width
     most = figure.most / max(1 - room, 0.3)
-    marks = ticks(figure.most, 5 if first else 2)
+    marks = ticks(figure.most, min(5, int((width - room * width) / form.em(3))) if first else 2)
     title = "Solving rate in %" if first else ""
     layers = _whiskers(data, figure.domain(), form, labels=first or labels)
     interval = layers[0].encode(
@@ -273,7 +273,8 @@ def forest(figure: Figure, form: Form, inner: float) -> Chart:
     span = (high - low or 0.1) / max(1 - room, 0.3)
     marks = [x for x in ticks(max(-low, high), 3) if x <= high]
     marks = [*(-x for x in ticks(max(-low, high), 3) if 0 < x <= -low), *marks]
-    axis = _percent_axis(marks, "Difference in points")
+    axis = _percent_axis(marks)
+    axis.title = ["Difference in points", *([group] if group else [])]
     axis.labelExpr = "datum.value ? format(100 * datum.value, '+.0f') : '0'"
     scale = _scale(low - 0.02 * span, low + span)
     layers = _whiskers(data, figure.domain(), form)
@@ -282,7 +283,7 @@ def forest(figure: Figure, form: Form, inner: float) -> Chart:
         x="zero:Q", y=alt.Y(), color=alt.value(SOFT)
     )  # fmt: skip
     number = _beside_line(layers[1], form)
-    return _panel([zero, line, *layers[1:], *number], figure, form, inner, group)
+    return _panel([zero, line, *layers[1:], *number], figure, form, inner, "")
 
 
 def signed(share: float) -> str:
@@ -292,17 +293,21 @@ def signed(share: float) -> str:
 
 
 def heatmap(figure: Figure, form: Form, inner: float) -> Chart:
-    """Models by groups of tasks; in a narrow form the groups are the rows.
+    """Models by groups of tasks; in a narrow form with many groups, these are the rows.
 
     There, published models stand below if the names of all do not fit beside each other.
     """
     steps = _steps(figure)
     gap = form.em(0.6)
     unit = (inner - gap * (len(figure.spans) - 1)) / len(figure.groups)
+    turned = form.narrow and len(figure.spans) > 1
     parts = [figure]
-    if form.narrow and len(figure.domain()) > inner / form.em(_NAME_PITCH):
-        chosen = (tuple(r for r in figure.rows if r.published is one) for one in (False, True))
-        parts = [replace(figure, rows=rows) for rows in chosen if rows]
+    most = int(inner / form.em(_NAME_PITCH))
+    if turned and len(figure.domain()) > most:
+        own = [row for row in figure.rows if not row.published]
+        published = [row for row in figure.rows if row.published]
+        chosen = [*_evenly(own, most), *_evenly(published, most)]
+        parts = [replace(figure, rows=tuple(rows)) for rows in chosen]
     drawn: list[Any] = []
     for part in parts:
         blocks: list[Any] = []
@@ -312,12 +317,21 @@ def heatmap(figure: Figure, form: Form, inner: float) -> Chart:
             start += size
             ends = part is parts[-1] and start == len(figure.groups)
             blocks.append(
-                _heat_block(part, form, name, groups, unit, inner, steps, legend=ends)
+                _heat_block(
+                    part, form, name, groups, unit, inner, steps, turned=turned, legend=ends
+                )
             )
-        if not form.narrow:
+        if not turned:
             return alt.hconcat(*blocks, spacing=gap, bounds="flush")
         drawn.append(alt.vconcat(*blocks, spacing=form.em(2), bounds="flush"))
     return alt.vconcat(*drawn, spacing=form.em(1), bounds="full")
+
+
+def _evenly(rows: Sequence[Row], most: int) -> list[Sequence[Row]]:
+    """Rows in as few parts of one size as hold at most so many each."""
+    count = math.ceil(len(rows) / most)
+    size = math.ceil(len(rows) / max(count, 1))
+    return [rows[part * size : (part + 1) * size] for part in range(count)]
 
 
 def _heat_block(
@@ -329,14 +343,19 @@ def _heat_block(
     inner: float,
     steps: list[float],
     *,
+    turned: bool,
     legend: bool,
 ) -> Chart:
     first = groups[0] == figure.groups[0]
     shown = {g: f"{g} ({figure.tasks[g]:,})" if g in figure.tasks else g for g in groups}
     domain = figure.domain()
-    cell = inner / len(domain) if form.narrow else unit
-    digits = 1 if cell >= form.em(2.3) else 0 if cell >= form.em(1.15) else None
+    cell = inner / len(domain) if turned else unit
     data = figure.data(groups)
+    whole = max(
+        (len(f"{100 * d['mean']:.0f}") for d in data if d["mean"] is not None), default=1
+    )
+    letters = cell / form.em(0.58)
+    digits = 1 if letters >= whole + 2 else 0 if letters >= whole else None
     for datum in data:
         mean = datum["mean"]
         text = "–" if mean is None else "" if digits is None else f"{100 * mean:.{digits}f}"
@@ -344,8 +363,8 @@ def _heat_block(
         ink = PUBLISHED if mean is None else ON_HIGH if high else ON_LOW
         datum |= {"column": shown[datum["group"]], "number": text, "ink": ink}
     base = alt.Chart(alt.InlineData(values=data)).encode(tooltip=_tooltip())
-    height = form.em(1.7) if form.narrow else _row_height(domain, form)
-    if form.narrow:
+    height = form.em(1.7) if turned else _row_height(domain, form)
+    if turned:
         base = base.encode(
             x=_column_axis(domain, form, cell, labels=first, orient="top"),
             y=_row_axis(list(shown.values()), form, wrap=34, grid=False, field="column"),
@@ -363,7 +382,7 @@ def _heat_block(
         gradientLength=form.em(8.5), gradientThickness=form.em(0.8), offset=form.em(1),
         labelFontSize=form.font * 0.88,
     )  # fmt: skip
-    scaled = legend if form.narrow else first
+    scaled = legend if turned else first
     cells = base.transform_filter("datum.mean != null").mark_rect(stroke=PAPER)
     cells = cells.encode(
         color=alt.Color("mean:Q", scale=scale, legend=gradient if scaled else None)
@@ -371,11 +390,11 @@ def _heat_block(
     number = base.mark_text(fontSize=form.font * (0.92 if digits else 0.88))
     number = number.encode(text="number:N", color=alt.Color("ink:N", scale=None))
     size: dict[str, Any] = {
-        "width": inner if form.narrow else unit * len(groups),
-        "height": height * (len(groups) if form.narrow else len(domain)),
+        "width": inner if turned else unit * len(groups),
+        "height": height * (len(groups) if turned else len(domain)),
     }
-    title = _heading(name, form, form.width if form.narrow else size["width"])
-    if form.narrow:
+    title = _heading(name, form, form.width if turned else size["width"])
+    if turned:
         title.anchor = "end"  # over the names of the rows, where there is room
     chart = alt.layer(cells, number, title=title, **size)
     return cast(Chart, chart.resolve_scale(color="independent"))
@@ -550,11 +569,15 @@ def scatter(figure: Figure, form: Form, inner: float) -> Chart:
         for low, high in [row.rates[group].interval or (row.rates[group].mean,) * 2]
     ]
     lines = [(x, top, x, bottom) for (x, _), (top, bottom) in zip(spots, ends, strict=True)]
-    named = [(row.name, *spot) for row, spot in zip(figure.rows, spots, strict=True)]
+    most = _letters(form, inner / 2)
+    shown = [broken(row.name, most, 1) for row in figure.rows]
+    named = [(name, *spot) for name, spot in zip(shown, spots, strict=True)]
     labels = _beside(named, lines, form, inner, height)
     for datum, row, (at, middle, align) in zip(data, figure.rows, labels, strict=True):
         datum |= {"usd": row.usd, "label_x": at, "label_y": middle, "align": align}
         datum |= {"cost": f"{row.usd:,.2f}", "shape": row.shape}
+    for datum, name in zip(data, shown, strict=True):
+        datum["label"] = name
     axis = alt.Axis(title="Cost of a run in USD", grid=False, format=",.3~r", tickCount=5)
     scale = alt.Scale(type="log" if log else "linear", domain=[low, high], nice=False)
     tips = [*_tooltip(), alt.Tooltip("cost:N", title="USD per run")]
@@ -577,7 +600,7 @@ def scatter(figure: Figure, form: Form, inner: float) -> Chart:
         .encode(
             x=alt.X("label_x:Q", scale=None, axis=None),
             y=alt.Y("label_y:Q", scale=None, axis=None),
-            text="row:N",
+            text="label:N",
             color=alt.value(INK),
             tooltip=tips,
         )
@@ -719,7 +742,7 @@ def _column_axis(
     orient: Any = "bottom",
 ) -> alt.X:
     letters = _letters(form, width)
-    if level := letters >= _LEVEL_LETTERS:
+    if level := orient == "bottom" and letters >= _LEVEL_LETTERS:
         lines = _expression(names, letters, 3)
     else:
         lines = _expression(names, wrap, 1)

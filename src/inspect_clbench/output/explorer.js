@@ -586,8 +586,9 @@ function route() {
   }
   const id = place.get("task");
   const task = id === null ? null : byId.get(id) ?? TASKS.find((one) => one.id.startsWith(id));
-  if (task) render(task);
-  else overview();
+  if (task) return render(task);
+  overview();
+  if (id !== null) main.firstChild.prepend(h("p", { className: "warnings", role: "status" }, `No task begins with ${id}.`));
 }
 
 const PHONE = matchMedia("(max-width: 760px)");

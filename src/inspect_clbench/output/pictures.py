@@ -47,6 +47,7 @@ _PAGE_STYLE = f"""
 body {{ background: {PAPER}; color: {INK}; font-family: {FONT}; margin: 1.5rem; }}
 #picture {{ overflow-x: auto; }}
 #picture svg {{ background: none !important; }}
+ul {{ font-size: .85rem; max-width: 55rem; overflow-wrap: anywhere; padding-left: 1.2rem; }}
 @media screen and (prefers-color-scheme: dark) {{
   body {{ background: {DARK[PAPER]}; color: {DARK[INK]}; }}
   #vg-tooltip-element.vg-tooltip {{
@@ -206,7 +207,7 @@ def picture_ending(output: str, medium: Medium = "screen") -> str:
             f"{output}: its ending does not say the format. Use {', '.join(PICTURE_ENDINGS)}."
         )
     if medium.startswith("paper") and ending not in _PAPER_ENDINGS:
-        raise ClbenchError(f"{output}: papers need lines and letters. Use .pdf or .svg.")
+        raise ClbenchError(f"{output}: for a paper, write a .pdf or .svg: they can be scaled.")
     if medium == "dark" and ending.startswith(".htm"):
         raise ClbenchError(
             f"{output}: a page follows its reader's light or dark scheme. Leave out --for dark."
@@ -219,7 +220,8 @@ def svg(picture: Picture, form: "Form", *, words: bool = False, dark: bool = Fal
     drawn: str = _convert("svg", picture.spec(form, words=words, dark=dark))
     opened = f'<svg role="img" aria-label="{escaped(picture.title)}"'
     head, end, body = drawn.replace("<svg", opened, 1).partition(">")
-    return f"{head}{end}<desc>{escaped(picture.alternative)}</desc>{body}"
+    told = picture.caption if words else picture.alternative
+    return f"{head}{end}<desc>{escaped(told)}</desc>{body}"
 
 
 def interactive_page(picture: Picture) -> str:
@@ -244,7 +246,8 @@ def interactive_page(picture: Picture) -> str:
     scripts = bundle.replace("</script", "<\\/script").replace("<!--", "<\\!--")
     return html_page(
         picture.title,
-        f'<main id="picture" role="img" aria-label="{escaped(picture.alternative)}"></main>\n'
+        f'<div id="picture" role="img" aria-label="{escaped(picture.alternative)}"></div>\n'
+        f"<ul>{''.join(f'<li>{escaped(str(note))}</li>' for note in picture.notes)}</ul>\n"
         f"<script type=module>{call}</script>",
         policy=_POLICY,
         style=f"{_PAGE_STYLE}{dark_css('#picture')}",

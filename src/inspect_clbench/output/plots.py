@@ -123,9 +123,10 @@ def error_heatmap(
     if not figure.known:
         raise ClbenchError("There is nothing to draw: no failed answer has usable labels.")
     name = found.series[0].dataset_name
+    whose = f"{one_line(crossed.rows[0].model)}. " if len(crossed.rows) == 1 else ""
     picture = Picture(
         f"{name}: error types of failed answers in % by {crossed.divided_by}",
-        "In % of the labelled failed answers. Several types may apply to an answer.",
+        f"{whose}In % of the labelled failed answers. Several types may apply to an answer.",
         in_words(figure),
         partial(heatmap, figure),
         _notes([*series_notes(found.series), *label_notes(found.series, found.unlabelled)]),
@@ -194,10 +195,7 @@ def rates_picture(table: RateTable, kind: PlotKind) -> Picture:
             title = "pass rate by share of rubrics met"
             axes = ("Share of rubrics needed to pass", "Pass rate")
             draw = partial(_curves, figure, axes)
-            reading = (
-                "Mean over runs. At 100 % all rubrics are needed, as for the solving rate. "
-                f"{_bands(figure)}"
-            )
+            reading = f"Mean over runs. At 100 % all rubrics are needed. {_bands(figure)}"
         case "consistency":
             title = "in how many runs tasks are solved"
             draw = partial(charts.bars, figure)
@@ -258,7 +256,7 @@ def error_figure(table: CrossTable) -> "Figure":
         for row in table.rows
         for title, rates in row.rates.items()
     ]
-    spans = table.spans or ((table.divided_by.capitalize(), len(groups)),)
+    spans = table.spans or (("", len(groups)),)
     return Figure(tuple(rows), groups, spans)
 
 
@@ -284,7 +282,7 @@ def _notes(notes: Iterable[Note | str]) -> tuple[Note, ...]:
 
 def _forest_picture(paths: Paths, against: str | None) -> Picture:
     from inspect_clbench.output.charts import MINUS, Figure, forest, signed
-    from inspect_clbench.output.compare import comparison_tables, ranking_tables, sentence
+    from inspect_clbench.output.compare import sentence
 
     found = compare(*([paths] if isinstance(paths, str | PathLike) else paths))  # type: ignore[misc]
     assert not isinstance(found, AgainstPublished)  # only for a row that is named
@@ -296,13 +294,11 @@ def _forest_picture(paths: Paths, against: str | None) -> Picture:
         heading = MINUS.join(reversed(names))
     figure = Figure(tuple(rows), (heading,))
     if isinstance(found, Ranking):
-        tables = ranking_tables(found)
         reading = (
             "Difference of solving rates in points, over the same tasks. Lines: intervals that "
             "hold together for all pairs with 95 % confidence. Hollow: not told apart."
         )
     else:
-        tables = comparison_tables(found)
         reading = (
             "Difference of solving rates in points, over the same tasks. Lines: 95 % intervals, "
             "clustered on contexts. Hollow: not told apart."
@@ -313,10 +309,10 @@ def _forest_picture(paths: Paths, against: str | None) -> Picture:
         ends = rate.interval or (math.nan, math.nan)
         inside = "" if math.isnan(ends[0]) else f" ({signed(ends[0])} to {signed(ends[1])})"
         told.append(f"{row.name}: {signed(rate.mean)}{inside}.")
-    title = f"{found.series[0].dataset_name}: differences between models"
-    notes = dict.fromkeys(note for table in tables for note in table.notes)
+    title = f"{found.series[0].dataset_name}: {heading or 'differences between models'}"
     numbers = " ".join([sentence(found), *told])
-    return Picture(title, reading, numbers, partial(forest, figure), tuple(notes))
+    notes = _notes(series_notes(found.series))
+    return Picture(title, reading, numbers, partial(forest, figure), notes)
 
 
 def _differences(
@@ -370,7 +366,8 @@ def _cost_picture(
                 "models with --model."
             )
         runs = max(each.runs for each in spent)
-        rows.append(replace(row, usd=math.fsum(each.total for each in spent) / runs))
+        usd = math.fsum(each.total - each.after_run for each in spent)
+        rows.append(replace(row, usd=usd / runs))
     figure = replace(figure, rows=tuple(rows))
     told = (
         f"{row.name}: {row.usd:,.2f} USD, solving rate {percent_text(row.rates[OVERALL])}."
