@@ -141,10 +141,6 @@ def cell(value: Any) -> Cell:
     return Cell(str(value))
 
 
-def number(value: float | None, digits: int = 3) -> Cell:
-    return NOTHING if value is None else Cell(f"{value:.{digits}f}", value)
-
-
 def share(value: float | None) -> Cell:
     """A share in percent, without its error."""
     if value is None or math.isnan(value):
