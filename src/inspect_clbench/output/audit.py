@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from inspect_clbench.analysis.audit import Audit, Change
 from inspect_clbench.analysis.statistics import FEW_CONTEXTS, Figure
 from inspect_clbench.logs.answers import AUDITED
-from inspect_clbench.output.tables import NOTHING, Cell, Note, Table, figure_share, table
+from inspect_clbench.output.tables import Cell, Note, Table, figure_share, figure_signed, table
 from inspect_clbench.text import counted
 
 _WAYS = {
@@ -24,7 +24,7 @@ def audit_tables(audit: Audit) -> list[Table]:
             "Flipped": figure_share(one.flips),
             "Rubrics flipped": figure_share(one.rubric_flips),
             "Solving rate": figure_share(one.rate),
-            "Difference": _signed(one.moved),
+            "Difference": figure_signed(one.moved),
         }
         for one in audit.changes
     ]
@@ -78,15 +78,6 @@ def _asked(change: Change) -> Cell:
 
 def _of(part: int, whole: int) -> Cell:
     return Cell(f"{part:,} of {whole:,}", {"flipped": part, "of": whole})
-
-
-def _signed(figure: Figure) -> Cell:
-    if figure.value is None:
-        return NOTHING
-    text = f"{100 * figure.value:+.1f}"
-    if figure.low is not None and figure.high is not None:
-        text += f"\n[{100 * figure.low:+.1f}, {100 * figure.high:+.1f}]"
-    return Cell(text, figure._asdict())
 
 
 def _notes(audit: Audit) -> Iterator[Note | str]:

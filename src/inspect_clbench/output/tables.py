@@ -180,6 +180,10 @@ def figure_number(figure: Figure) -> Cell:
     return _figure_cell(figure, lambda value: f"{value:.3f}")
 
 
+def figure_signed(figure: Figure) -> Cell:
+    return _figure_cell(figure, lambda value: f"{100 * value:+.1f}")
+
+
 def _figure_cell(figure: Figure, words: Callable[[float], str]) -> Cell:
     if figure.value is None:
         return NOTHING
