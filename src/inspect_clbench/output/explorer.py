@@ -110,7 +110,8 @@ class _Data:
 
     def __init__(self, series: Sequence[Series], without: Collection[str] = ()) -> None:
         self._series = series
-        self._order = {id: n for n, id in enumerate(_task_order(series))}
+        task_ids = dict.fromkeys(a.task_id for one in series for a in one.answers)
+        self._order = {id: n for n, id in enumerate(task_ids)}
         self._with_rubrics = "rubrics" not in without
         self.payload: dict[str, Any] = {
             **_overview(series),
@@ -219,10 +220,6 @@ def _sendable(text: str, series: Sequence[Series]) -> str:
     for log in (log for one in series for log in one.logs):
         text = text.replace(str(log), PurePath(str(log)).name)
     return text
-
-
-def _task_order(series: Sequence[Series]) -> Iterable[str]:
-    return dict.fromkeys(a.task_id for one in series for a in one.answers)
 
 
 def _tasks(series: Sequence[Series], order: Mapping[str, int]) -> list[dict[str, Any]]:
