@@ -110,9 +110,7 @@ def rate_table(numbers: RateTable, remarks: Sequence[Note | str] | None = None) 
             **{
                 group: replace(
                     percent(row.rates[group], _tone(row, group)),
-                    best=group in best
-                    and row.published is None
-                    and _printed(row, group) == best[group],
+                    best=group in best and _printed(row, group) == best[group],
                 )
                 for group in numbers.groups
             },
