@@ -343,21 +343,14 @@ def _about_sides(paired: Paired) -> Iterator[Note | str]:
             names = some(ids, _NAMED)
             yield f"{reason} {counted(len(ids), 'task')}, left out: {names}."
     series = paired.series
-    differing = [
-        what
-        for what, told in (
-            ("judges", {(one.judge, one.again) for one in series}),
-            (
-                "judge prompts",
-                # Judges in the exam are compared with their prompts.
-                {(one.judge_prompt, one.judge_prompt_sha256) for one in series}
-                if not _is_exam(paired)
-                else (),
-            ),
-            ("versions of the task", {one.version for one in series}),
-        )
-        if len(told) > 1
-    ]
+    told: dict[str, set[Any]] = {
+        "judges": {(one.judge, one.again) for one in series},
+        "judge prompts": {(one.judge_prompt, one.judge_prompt_sha256) for one in series},
+        "versions of the task": {one.version for one in series},
+    }
+    if _is_exam(paired):  # judges in the exam are compared with their prompts
+        del told["judge prompts"]
+    differing = [what for what, values in told.items() if len(values) > 1]
     if differing:
         what = " and the ".join(differing)
         text = f"The {what} differ: the difference may be theirs and not the models'."
