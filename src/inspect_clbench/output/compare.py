@@ -59,15 +59,14 @@ def _is_exam(paired: Paired) -> bool:
 
 
 def _grounds(overall: Difference, a: str, b: str, is_exam: bool) -> str:
-    tasks = counted(overall.tasks, "case" if is_exam else "task")
-    where = f"over {tasks} in {counted(overall.contexts, 'context')}"
+    noun = "case" if is_exam else "task"
+    where = f"over {counted(overall.tasks, noun)} in {counted(overall.contexts, 'context')}"
     found = _found(overall, a, b, is_exam)
     unknown = "what difference could have been shown cannot be told"
     if overall.stderr is None:
         return f"{found} {where}; one context gives no measure of error, and {unknown}"
     if overall.won == overall.lost == 0:
-        every = "case" if is_exam else "task"
-        return f"they did the same on every {every}, {where}; {unknown}"
+        return f"they did the same on every {noun}, {where}; {unknown}"
     p = "no p value" if overall.p is None else f"p {_p_text(overall.p, '= ')}"
     if overall.low is None or overall.high is None:
         return (

@@ -67,6 +67,7 @@ def _token_notes(costs: Costs, uses: Sequence[Use]) -> Iterator[Note | str]:
 
 def _money(costs: Costs, spent: Sequence[Spent]) -> Table:
     later = any(one.after_run for one in spent)
+    without = " Per run and per solved task are without what was spent after." if later else ""
     judges = ", ".join(dict.fromkeys(one.judge for one in spent))
     return table(
         f"{spent[0].group.dataset}: costs in USD",
@@ -85,12 +86,7 @@ def _money(costs: Costs, spent: Sequence[Spent]) -> Table:
         ),
         [
             "Per solved task: divided by the answers that were judged as solved, all runs taken "
-            f"together; judge: {judges}."
-            + (
-                " Per run and per solved task are without what was spent after."
-                if later
-                else ""
-            ),
+            f"together; judge: {judges}.{without}",
             *(
                 Note(
                     "warning",

@@ -92,12 +92,8 @@ def _power_notes(plan: Plan) -> Iterator[Note | str]:
     whole = spread.context + spread.task + spread.run
     shares = [f"{100 * part / whole:.0f}" for part in (spread.context, spread.task, spread.run)]
     source = "of the pilot" if spread.from_pilot else "assumed"
-    yield (
-        "With 80 % power at the 5 % level, over the same tasks for both models; each model "
-        "costs the sum below the difference."
-        if plan.usd
-        else "With 80 % power at the 5 % level, over the same tasks for both models."
-    )
+    costs = "; each model costs the sum below the difference" if plan.usd else ""
+    yield f"With 80 % power at the 5 % level, over the same tasks for both models{costs}."
     yield (
         f"At a solving rate of {100 * plan.rate:.0f} %, with variances {source}: "
         f"{shares[0]} % between contexts, {shares[1]} % between tasks of a context, {shares[2]} % "
