@@ -694,12 +694,9 @@ def _label_width(form: Form) -> int:
 
 
 def _row_height(names: Sequence[str], form: Form, least: float = 1.7) -> float:
-    lines = max((name.count("\n") + 1 for name in _wrapped(names, form)), default=1)
+    wrapped = [broken(name, _label_width(form)) for name in names]
+    lines = max((name.count("\n") + 1 for name in wrapped), default=1)
     return form.em(max(least, _LEADING * lines + 0.5))
-
-
-def _wrapped(names: Sequence[str], form: Form) -> list[str]:
-    return [broken(name, _label_width(form)) for name in names]
 
 
 def _expression(names: Sequence[str], wrap: int, most: int = 2) -> str:
@@ -764,14 +761,11 @@ def _tooltip() -> list[alt.Tooltip]:
 def _heading(text: str, form: Form, width: float) -> Any:
     if not text:
         return alt.Undefined
+    letters = max(int(width / form.em(0.58)), 8)
     return alt.Title(
-        broken(text, _letters(form, width), 3).split("\n"), fontSize=form.font,
+        broken(text, letters, 3).split("\n"), fontSize=form.font,
         fontWeight="bold", anchor="start", frame="group", offset=form.em(0.5),
     )  # fmt: skip
-
-
-def _letters(form: Form, width: float) -> int:
-    return max(int(width / form.em(0.58)), 8)
 
 
 def _scale(low: float, high: float) -> alt.Scale:
