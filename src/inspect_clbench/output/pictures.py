@@ -89,7 +89,10 @@ class Picture:
         """The whole Vega-Lite specification, as wide as the form, with its title or without."""
         inner = _INNER * form.width
         for _ in range(5):  # what stands around the panels may change with their width
-            spec = self._sized(form, inner)
+            drawn = self.draw(form, inner).to_dict()
+            told = {"description": self.alternative, "config": _config(form)}
+            # A character that no XML can hold would end the process that measures it.
+            spec = _mapped({**drawn, **told}, visible)
             spare = form.width - _width(_convert("svg", spec))
             if 0 <= spare < 3:
                 break
@@ -101,11 +104,6 @@ class Picture:
         colours = _dark() if dark else {}
         shown: dict[str, Any] = _mapped(spec, lambda text: colours.get(text, visible(text)))
         return shown
-
-    def _sized(self, form: "Form", inner: float) -> dict[str, Any]:
-        # A character that no XML can hold would end the process that measures it.
-        drawn = _mapped(self.draw(form, inner).to_dict(), visible)
-        return {**drawn, "description": visible(self.alternative), "config": _config(form)}
 
 
 def _config(form: "Form") -> dict[str, Any]:
