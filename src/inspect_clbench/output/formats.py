@@ -8,7 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import count, product
+from itertools import count, product, zip_longest
 from pathlib import PurePath
 from textwrap import wrap
 from typing import Any, get_args
@@ -307,11 +307,10 @@ def _head_lines(head: str) -> list[str]:
 
 def _latex_rows(row: Sequence[Cell]) -> list[str]:
     """A row of cells; what stands on a second line of them becomes a second row."""
-    cells = [cell.text.split("\n") for cell in row]
-    lines = []
-    for number in range(max(map(len, cells))):
-        texts = [_latex_text(cell[number]) if number < len(cell) else "" for cell in cells]
-        if not number:
+    lines: list[str] = []
+    for found in zip_longest(*(cell.text.split("\n") for cell in row), fillvalue=""):
+        texts = [_latex_text(text) for text in found]
+        if not lines:
             texts = [
                 rf"\textbf{{{t}}}" if c.best else t for t, c in zip(texts, row, strict=True)
             ]

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import combinations
 from os import PathLike
@@ -346,8 +347,6 @@ def _differences(
 def _cost_picture(
     series: Sequence[Series], prices: str | PathLike[str] | Prices | None
 ) -> Picture:
-    from dataclasses import replace
-
     from inspect_clbench.output.charts import scatter
 
     if prices is None:
