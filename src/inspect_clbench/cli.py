@@ -253,16 +253,14 @@ def report_command(
         "tokens": TokenRule.chars_per_token(chars_per_token),
     }
     checks = read_checks(*(checked or ()))
-    if format_for(output, format) != "html":
-
-        def make() -> "Sequence[Table]":
-            series = load_series(_find(logs, model, dataset, label, exams=True))
-            corrected = tables_of(correct(series, checks)) if checks else []
-            return [*tables_of(report(series, **options)), *corrected]
-
-        _deliver(make, format, output)
-        return
+    chosen = format_for(output, format)
     found = _find(logs, model, dataset, label, exams=True)
+    if chosen != "html":
+        series = load_series(found)
+        corrected = tables_of(correct(series, checks)) if checks else []
+        tables = [*tables_of(report(series, **options)), *corrected]
+        _deliver(lambda: tables, format, output)
+        return
     page = report_page(found, **options, checked=checks, output=output)
     if output is None:
         typer.echo(page, nl=False)
