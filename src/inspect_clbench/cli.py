@@ -340,19 +340,15 @@ def show_command(
     from inspect_clbench import analysis
     from inspect_clbench.output.tasks import task_text
 
-    listing = analysis.near_misses if near_misses else analysis.list_tasks
-    if rubrics:
-        listing = analysis.list_rubrics
-    if task is None:
-        exams = listing is analysis.list_tasks
-
-        def make() -> "Result":
-            return listing(_find(logs, model, dataset, label, exams=exams), limit)
-
-        _deliver(make, format, output)
+    find = partial(_find, logs, model, dataset, label)
+    if task is not None:
+        typer.echo(task_text(analysis.show_task(find(exams=True), task), full), nl=False)
+    elif rubrics:
+        _deliver(lambda: analysis.list_rubrics(find(), limit), format, output)
+    elif near_misses:
+        _deliver(lambda: analysis.near_misses(find(), limit), format, output)
     else:
-        view = analysis.show_task(_find(logs, model, dataset, label, exams=True), task)
-        typer.echo(task_text(view, full), nl=False)
+        _deliver(lambda: analysis.list_tasks(find(exams=True), limit), format, output)
 
 
 @app.command("costs")
