@@ -15,15 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from inspect_clbench.choices import (
-    By,
-    ErrorsBy,
-    Format,
-    LeftOut,
-    Medium,
-    PlotKind,
-    RunConfig,
-)
+from inspect_clbench.choices import By, ErrorsBy, Format, LeftOut, Medium, PlotKind, RunConfig
 from inspect_clbench.progress import told
 from inspect_clbench.text import counted, printable, some
 

@@ -12,12 +12,7 @@ from inspect_clbench.benchmarks import EXAM, OVERALL
 from inspect_clbench.logs.files import Log
 from inspect_clbench.logs.series import Series
 from inspect_clbench.metrics.error_types import Coverage
-from inspect_clbench.output.notes import (
-    label_notes,
-    noise_notes,
-    rate_notes,
-    series_notes,
-)
+from inspect_clbench.output.notes import label_notes, noise_notes, rate_notes, series_notes
 from inspect_clbench.output.tables import (
     Cell,
     Note,
