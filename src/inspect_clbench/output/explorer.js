@@ -24,14 +24,14 @@ function h(tag, properties = {}, ...children) {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(properties)) {
     if (name in element) element[name] = value;
-    else if (value !== null) element.setAttribute(name, value);
+    else element.setAttribute(name, value);
   }
-  element.append(...children.filter((child) => child !== null));
+  element.append(...children);
   return element;
 }
 
 const number = (value) => value.toLocaleString("en");
-const percent = (share) => (share === null || share === undefined ? "–" : (100 * share).toFixed(1));
+const percent = (share) => (100 * share).toFixed(1);
 const facts = (...texts) => h("p", { className: "facts" }, texts.filter(Boolean).join(" · "));
 const link = (text, onclick, more = {}) => h("button", { className: "link", type: "button", onclick, ...more }, ...[text].flat());
 
@@ -548,10 +548,7 @@ function moveInMatrix(from, [down, right]) {
   const rows = [...main.querySelectorAll(".matrix tbody tr")].map((tr) => [...tr.querySelectorAll(".cell")]);
   const y = rows.findIndex((cells) => cells.includes(from));
   const to = rows[y + down]?.[rows[y].indexOf(from) + right];
-  if (!to) return;
-  from.tabIndex = -1;
-  to.tabIndex = 0;
-  to.focus();
+  to?.focus();
 }
 
 document.addEventListener("keydown", (event) => {
