@@ -8,7 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import count, product, zip_longest
+from itertools import count, groupby, product, zip_longest
 from pathlib import PurePath
 from textwrap import wrap
 from typing import Any, get_args
@@ -246,12 +246,10 @@ def latex_table(table: Table, label: str = "table") -> str:
         *(_latex_row(map(_latex_text, line)) for line in zip(*heads, strict=True) if any(line)),
         r"\midrule",
     ]
-    published = False
-    for row in table.rows:
-        if row[0].tone == "published" and not published:
-            published = True
+    for published, rows in groupby(table.rows, key=lambda row: row[0].tone == "published"):
+        if published:
             lines.append(r"\midrule")
-        lines += _latex_rows(row)
+        lines += [line for row in rows for line in _latex_rows(row)]
     lines += [r"\bottomrule", r"\end{tabular}"]
     told = [str(note) for note in table.notes]
     told += ["Bold: the highest of the rows run here."] * any(
