@@ -244,6 +244,32 @@ def test_what_is_odd_about_an_answer_stands_beside_it(four: Path, page: Page) ->
     expect(page.locator("#answers")).to_contain_text(odd)
 
 
+def test_odd_file_names_long_answers_and_long_names(tmp_path: Path, page: Page) -> None:
+    rows = [row("a", rubrics=["Frog? " * 7_000, "İİİİ frog"])]
+    names = ["meta-llama/Llama-4-Maverick-17B-128E-Instruct-FP8", "claude-opus-4-5-20251101"]
+    for name in [*names, "long-" * 40]:
+        answers = {"a": ["the same line\n" * 50_000 + name]}
+        make_log(tmp_path / "logs", rows, {"a": ["yn"]}, model=name, answers=answers)
+    written = explore(str(tmp_path / "logs"), tmp_path / "run#1: 100%25?.html")
+    wrong: list[str] = []
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    page.set_viewport_size({"width": 1366, "height": 768})
+    page.goto(written[0].as_uri())
+    page.get_by_label("Search rubrics").fill("frog")
+    page.locator("#tasks a").first.click()
+    expect(page.locator(".matrix mark")).to_have_count(7_001)
+    assert page.locator(".matrix mark").first.text_content() == "frog"  # the hardest rubric
+    head = page.locator(".matrix thead").bounding_box()
+    assert head is not None
+    assert head["height"] < 160
+    page.locator(".cell").first.click()
+    expect(page.locator("#answers pre").last).to_contain_text("the same line")
+    page.locator("#answers select").select_option(index=1)
+    expect(page.locator("#answers section")).to_have_count(2)
+    expect(page.locator("#answers mark")).to_have_count(2)
+    assert wrong == []
+
+
 def test_a_link_to_a_task_that_is_not_there_says_so(four: Path, page: Page) -> None:
     page.goto(f"{four.as_uri()}#task=nosuch")
     expect(page.locator("main")).to_contain_text("No task begins with nosuch.")

@@ -75,6 +75,15 @@ def test_answers_stand_in_a_second_file(logs: Path, tmp_path: Path) -> None:
     assert by_place[2, 0]["2"]["error"]
 
 
+def test_an_answers_file_belongs_to_its_page_only(tmp_path: Path) -> None:
+    keys = set()
+    for text in ("first", "second"):  # the same verdicts on other answers
+        folder = tmp_path / text
+        make_log(folder, tasks("a"), {"a": ["yyy"]}, answers={"a": [text]})
+        keys.add(payload(explore(str(folder), folder / "page.html")[0])["answers"]["key"])
+    assert len(keys) == 2
+
+
 def test_a_page_without_answers_is_one_file(logs: Path, tmp_path: Path) -> None:
     done = clbench("explore", str(logs), "-o", str(tmp_path / "p.html"), "--without", "answers")
     assert done.exit_code == 0, done.stderr

@@ -305,7 +305,7 @@ def test_a_picture_that_fails_leaves_the_old_one(tmp_path: Path) -> None:
     output = tmp_path / "x.png"
     output.write_bytes(b"good")
     bad = SimpleNamespace(to_dict=lambda: {"mark": "no such mark"})
-    with pytest.raises(ValueError):
+    with pytest.raises(ClbenchError, match="This cannot be drawn"):
         save_picture(Picture("t", "", "", lambda form, inner: cast(Any, bad)), str(output))
     assert output.read_bytes() == b"good"
     assert [path.name for path in tmp_path.iterdir()] == ["x.png"]

@@ -86,12 +86,14 @@ def test_markdown_rows_stay_rows() -> None:
 
 def test_latex_is_escaped() -> None:
     text = render([table(HOSTILE)], "latex")
-    assert r"a\textbar{}b \& \textless{}b\textgreater{}*c*" in text
+    assert r"a\textbar{}b \& \textless{}b\textgreater{}{*}c{*}" in text
     assert (
         r"\$x\$ 100\% \#1 \{e\} \textasciitilde{}f\textasciicircum{}g \textbackslash{}h" in text
     )
     assert r"23.7 $\pm$ 0.5 \\" in text
     assert r"\begin{tabular}{lr}" in text
+    # Neither two hyphens become a dash, nor does a star belong to the row before.
+    assert r"{*}a-{}-b \textasciigrave{}c" in render([table("*a--b `c")], "latex")
     noted = render([table(notes=("one\ntwo & more",))], "latex")
     assert r"one two \& more" in noted
 
@@ -143,6 +145,7 @@ def test_latex_says_which_letters_pdflatex_does_not_know() -> None:
     assert not render([table("Modèle · 1 ± 2 \ufffd")], "latex").startswith("%")
     told, first, *_ = render([table("模型")], "latex").split("\n")
     assert told == "% pdflatex does not know 型 模: use lualatex or xelatex."
+    assert render([table("Ħa")], "latex").startswith("% pdflatex does not know Ħ:")
     assert first.startswith(r"\begin{table")
 
 

@@ -57,6 +57,9 @@ _NAME_PITCH = 1.25  # of slanted names beside each other
 _LEVEL_LETTERS = 16  # of a line in a column whose name is not slanted
 _HALF_COLUMN = 18  # letters of names that fit beside each other in a column of a paper
 _GAP = "\u00a0"  # the name of the empty row before published ones
+DIFFERENCE = "Difference"
+"""What the rows of a forest plot are of."""
+
 MINUS = " − "
 """Between two models whose difference is drawn."""
 
@@ -101,6 +104,9 @@ class Figure:
 
     tasks: Mapping[str, int] = field(default_factory=dict)
     """How many tasks a group has, where that is to be shown."""
+
+    of: str = "Model"
+    """What a row is of."""
 
     @property
     def known(self) -> bool:
@@ -211,7 +217,7 @@ def _rate_panel(
     most = figure.most / max(1 - room, 0.3)
     marks = ticks(figure.most, min(5, int((width - room * width) / form.em(3))) if first else 2)
     title = "Solving rate in %" if first else ""
-    layers = _whiskers(data, figure.domain(), form, labels=first or labels)
+    layers = _whiskers(data, figure, form, labels=first or labels)
     interval = layers[0].encode(
         x=alt.X("low:Q", axis=_percent_axis(marks, title), scale=_scale(0, most)), x2="high:Q"
     )
@@ -222,13 +228,13 @@ def _rate_panel(
 
 
 def _whiskers(
-    data: list[dict[str, Any]], domain: Sequence[str], form: Form, *, labels: bool = True
+    data: list[dict[str, Any]], figure: Figure, form: Form, *, labels: bool = True
 ) -> list[alt.Chart]:
     """The line of an interval, its two ends and the dot, for charts with a row each."""
     base = alt.Chart(alt.InlineData(values=data)).encode(
-        y=_row_axis(domain, form, labels=labels),
+        y=_row_axis(figure.domain(), form, labels=labels),
         color=alt.Color("colour:N", scale=None),
-        tooltip=_tooltip(),
+        tooltip=_tooltip(figure),
     )
     # Intervals of a draw are of another kind than those of full runs.
     dash = alt.when(alt.datum.estimate).then(alt.value([3, 2])).otherwise(alt.value([1, 0]))
@@ -277,7 +283,7 @@ def forest(figure: Figure, form: Form, inner: float) -> Chart:
     axis.title = ["Difference in points", *([group] if group else [])]
     axis.labelExpr = "datum.value ? format(100 * datum.value, '+.0f') : '0'"
     scale = _scale(low - 0.02 * span, low + span)
-    layers = _whiskers(data, figure.domain(), form)
+    layers = _whiskers(data, figure, form)
     line = layers[0].encode(x=alt.X("low:Q", axis=axis, scale=scale), x2="high:Q")
     zero = layers[0].mark_rule(strokeWidth=form.em(0.1)).encode(
         x="zero:Q", y=alt.Y(), color=alt.value(SOFT)
@@ -362,7 +368,7 @@ def _heat_block(
         high = mean is not None and sum(mean >= step for step in steps) >= _LOW_STEPS
         ink = PUBLISHED if mean is None else ON_HIGH if high else ON_LOW
         datum |= {"column": shown[datum["group"]], "number": text, "ink": ink}
-    base = alt.Chart(alt.InlineData(values=data)).encode(tooltip=_tooltip())
+    base = alt.Chart(alt.InlineData(values=data)).encode(tooltip=_tooltip(figure))
     height = form.em(1.7) if turned else _row_height(domain, form)
     if turned:
         base = base.encode(
@@ -468,7 +474,7 @@ def curves(figure: Figure, form: Form, inner: float, x_title: str, y_title: str)
     band = strong.mark_area(opacity=0.14).encode(y="low:Q", y2="high:Q", detail="row:N")
     point = base.mark_point(filled=True, size=form.em(0.6) ** 2 * 1.3, opacity=1).encode(
         y=y,
-        tooltip=_tooltip(),
+        tooltip=_tooltip(figure),
         shape=alt.Shape(
             "label:N",
             legend=legend,
@@ -502,6 +508,8 @@ def bars(figure: Figure, form: Form, inner: float) -> Chart:
     beside = form.em(2.6) / inner
     data: list[dict[str, Any]] = []
     for row in figure.rows:
+        if all(math.isnan(rate.mean) for rate in row.rates.values()):
+            continue
         start = 0.0
         for group, step in zip(figure.groups, steps, strict=True):
             datum = _datum(row, group, None)
@@ -519,7 +527,7 @@ def bars(figure: Figure, form: Form, inner: float) -> Chart:
         if not datum["number"]:  # solved in every run: the number stands after the bar
             datum |= {"number": f"{100 * mean:.1f}", "middle": 1 + beside / 2, "ink": INK}
     base = alt.Chart(alt.InlineData(values=data)).encode(
-        y=_row_axis(figure.domain(), form, grid=False), tooltip=_tooltip()
+        y=_row_axis(figure.domain(), form, grid=False), tooltip=_tooltip(figure)
     )
     legend = alt.Legend(
         title="Tasks solved in", orient="top", symbolType="square", columns=2 if form.narrow else 0,
@@ -580,7 +588,7 @@ def scatter(figure: Figure, form: Form, inner: float) -> Chart:
         datum["label"] = name
     axis = alt.Axis(title="Cost of a run in USD", grid=False, format=",.3~r", tickCount=5)
     scale = alt.Scale(type="log" if log else "linear", domain=[low, high], nice=False)
-    tips = [*_tooltip(), alt.Tooltip("cost:N", title="USD per run")]
+    tips = [*_tooltip(figure), alt.Tooltip("cost:N", title="USD per run")]
     base = alt.Chart(alt.InlineData(values=data)).encode(
         x=alt.X("usd:Q", scale=scale, axis=axis),
         color=alt.Color("colour:N", scale=None),
@@ -753,19 +761,24 @@ def _column_axis(
     return alt.X(f"{field}:N", sort=None, scale=alt.Scale(domain=list(names)), axis=axis)
 
 
-def _tooltip() -> list[alt.Tooltip]:
-    fields = {"row": "Model", "group": "Tasks", "rate": "In %", "interval": "95 % interval"}
+def _tooltip(figure: Figure) -> list[alt.Tooltip]:
+    fields = {"row": figure.of, "group": "Tasks", "rate": "In %", "interval": "95 % interval"}
+    if figure.of == DIFFERENCE:
+        fields = {"row": figure.of, "rate": "In points", "interval": "95 % interval"}
     return [alt.Tooltip(f"{name}:N", title=title) for name, title in fields.items()]
 
 
 def _heading(text: str, form: Form, width: float) -> Any:
     if not text:
         return alt.Undefined
-    letters = max(int(width / form.em(0.58)), 8)
     return alt.Title(
-        broken(text, letters, 3).split("\n"), fontSize=form.font,
+        broken(text, _letters(form, width), 3).split("\n"), fontSize=form.font,
         fontWeight="bold", anchor="start", frame="group", offset=form.em(0.5),
     )  # fmt: skip
+
+
+def _letters(form: Form, width: float) -> int:
+    return max(int(width / form.em(0.58)), 8)
 
 
 def _scale(low: float, high: float) -> alt.Scale:

@@ -26,7 +26,7 @@ function h(tag, properties = {}, ...children) {
     if (name in element) element[name] = value;
     else element.setAttribute(name, value);
   }
-  element.append(...children);
+  for (const child of children) element.append(child);
   return element;
 }
 
@@ -49,7 +49,7 @@ for (const [index, task] of TASKS.entries()) {
     return scored.length ? scored.filter((a) => a.outcome === "s").length / scored.length : null;
   };
   task.solved = task.answers.map((runs) => runs.filter((a) => a.outcome === "s").length);
-  task.runs = task.answers.map((runs) => runs.filter((a) => a.outcome).length);
+  task.runs = task.answers.map((runs) => runs.filter((a) => "sfj".includes(a.outcome || "-")).length);
   const known = task.answers.map(rate).filter((share) => share !== null);
   task.difference = known.length ? Math.max(...known) - Math.min(...known) : 0;
   task.share = rate(all) ?? 0;
@@ -333,8 +333,8 @@ function render(task) {
 }
 
 function modelHead(model) {
-  const head = h("th", { colSpan: model.runs.length, scope: "colgroup", role: "columnheader", className: "first" },
-    ...model.name.split(/(?<=[/_-])/).flatMap((part) => [part, h("wbr")]));
+  const head = h("th", { colSpan: model.runs.length, scope: "colgroup", role: "columnheader", className: "first name", title: model.name },
+    h("span", {}, ...model.name.split(/(?<=[/_-])/).flatMap((part) => [part, h("wbr")])));
   head.style.gridColumn = `span ${model.runs.length}`;
   return head;
 }
@@ -356,7 +356,7 @@ function rubricLine(task, columns, place) {
 
 function wholeCell(task, column) {
   const { outcome, status, met } = column.answer;
-  const words = OUTCOMES[outcome] ?? "no answer";
+  const words = OUTCOMES[outcome] ?? "no score";
   const text = outcome === "s" ? "✓" : outcome === "f" && status ? `${met}/${status.length}` : outcome === "f" ? "✗" : "·";
   const kind = outcome === "s" ? " whole" : outcome === "f" ? " whole no" : " whole none";
   return cell(task, column, null, text, kind, `${words}${status ? `, ${met} of ${status.length} rubrics` : ""}: ${named(column)}`);
@@ -369,10 +369,8 @@ function cell(task, column, place, text, kind, label) {
 }
 
 function found(text) {
-  const words = sought();
-  const at = words ? text.toLowerCase().indexOf(words) : -1;
-  if (at < 0) return [text];
-  return [text.slice(0, at), h("mark", {}, text.slice(at, at + words.length)), ...found(text.slice(at + words.length))];
+  const words = sought().replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+  return words ? text.split(new RegExp(`(${words})`, "gi")).map((part, i) => (i % 2 ? h("mark", {}, part) : part)) : [text];
 }
 
 // --- Answers, one or two beside each other --------------------------------------------------
@@ -390,7 +388,7 @@ function chunks() {
       }
       resolve(byPlace);
     };
-    const script = h("script", { src: DATA.answers.file });
+    const script = h("script", { src: encodeURIComponent(DATA.answers.file) });
     script.onerror = () => reject(new Error(`${DATA.answers.file} is not beside this page.`));
     document.head.append(script);
   });
@@ -464,7 +462,7 @@ function use(title, usage) {
 function answerView(task, column, place, text, parts, paired) {
   const { answer } = column;
   const met = answer.status ? `, ${answer.met}/${answer.status.length} rubrics` : "";
-  const head = h("h3", {}, `${named(column)}: ${OUTCOMES[answer.outcome] ?? "no answer"}${met}`);
+  const head = h("h3", {}, `${named(column)}: ${OUTCOMES[answer.outcome] ?? "no score"}${met}`);
   if (!text) return h("section", {}, head, h("p", {}, "The log has no such answer."));
   const folded = (title, open, ...children) => h("details", { open }, h("summary", {}, title), h("pre", { tabIndex: 0 }, ...children));
   return h("section", { className: paired ? "" : "wide-answer" }, h("div", { className: "judged" }, head,
@@ -523,7 +521,10 @@ function differing(one, other) {
   const trimmed = (text) => text.trim();
   const sides = [[], []];
   const add = (texts, same) => texts.forEach((text, i) => {
-    if (text) sides[i].push(same || !text.trim() ? text : h("mark", {}, text));
+    const plain = same || !text.trim();
+    const last = sides[i].length - 1;
+    if (plain && typeof sides[i][last] === "string") sides[i][last] += text;
+    else if (text) sides[i].push(plain ? text : h("mark", {}, text));
   });
   for (const [a, b, same] of hunks(lines(one), lines(other), trimmed)) {
     const parts = same ? [] : [...hunks(words(a), words(b), trimmed)];
@@ -591,7 +592,7 @@ function route() {
 const PHONE = matchMedia("(max-width: 760px)");
 const app = document.getElementById("app");
 app.append(sidebar(), main);
-if (DATA.flipped) controls.show.value = "flipped";
+if (DATA.flipped?.flat().length) controls.show.value = "flipped";
 apply();
 route();
 window.addEventListener("hashchange", route);

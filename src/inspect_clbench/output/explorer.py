@@ -10,6 +10,7 @@ import base64
 import gzip
 import hashlib
 import json
+import math
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from importlib.resources import files
@@ -35,7 +36,7 @@ from inspect_clbench.output.html import html_page
 from inspect_clbench.output.notes import rate_notes
 from inspect_clbench.output.tables import Note, Table
 from inspect_clbench.progress import progress
-from inspect_clbench.text import counted
+from inspect_clbench.text import counted, visible
 
 _OUTCOMES = {"solved": "s", "failed": "f", "unscored": "u", "errored": "e"}
 
@@ -118,7 +119,9 @@ class _Data:
             "without": sorted(without),
             "tasks": _tasks(series, self._order),
         }
-        self.key = hashlib.sha256(json.dumps(self.payload).encode()).hexdigest()[:16]
+        # Two pages may have the same verdicts on other answers.
+        whole = [self.payload, *((log.eval_id, log.modified) for log in self._logs())]
+        self.key = hashlib.sha256(json.dumps(whole).encode()).hexdigest()[:16]
 
     def places(self, task_ids: Iterable[str]) -> list[int]:
         return [self._order[id] for id in task_ids]
@@ -180,7 +183,7 @@ def _overview(series: Sequence[Series]) -> dict[str, Any]:
         "title": series[0].dataset_name,
         "facts": counted(len(series), "model"),
         "models": [
-            {"name": name, "runs": sorted({a.run for a in one.answers})}
+            {"name": visible(name), "runs": sorted({a.run for a in one.answers})}
             for one, name in zip(series, series_names(series), strict=True)
         ],
         "groups": _groups(table, "c "),
@@ -219,7 +222,7 @@ def _sendable(text: str, series: Sequence[Series]) -> str:
     """Without the folders of logs: the page is sent to others."""
     for log in (log for one in series for log in one.logs):
         text = text.replace(str(log), PurePath(str(log)).name)
-    return text
+    return visible(text)
 
 
 def _tasks(series: Sequence[Series], order: Mapping[str, int]) -> list[dict[str, Any]]:
@@ -255,11 +258,13 @@ def _cell(answer: Answer, types: Iterable[str]) -> str:
 
 def _labels(series: Sequence[Series]) -> dict[tuple[str, str, int], frozenset[str]]:
     logs = {log.location: log for one in series for log in one.logs}
-    return {
-        (location, answer.task_id, answer.epoch): answer.label.types
-        for location, log in logs.items()
-        for answer in read_labels(log)
-    }
+    found: dict[tuple[str, str, int], frozenset[str]] = {}
+    for location, log in logs.items():
+        for answer in read_labels(log):
+            place = location, answer.task_id, answer.epoch
+            # Of several labels the first counts that found something.
+            found[place] = found.get(place) or answer.label.types
+    return found
 
 
 def _answer(sample: EvalSample, scorer: str, with_rubrics: bool) -> dict[str, Any]:
@@ -278,7 +283,11 @@ def _answer(sample: EvalSample, scorer: str, with_rubrics: bool) -> dict[str, An
 
 def _use(usage: ModelUsage | None) -> tuple[int, int, float | None] | None:
     """Tokens read and written, and what they cost where the run knew prices."""
-    return (usage.input_tokens, usage.output_tokens, usage.total_cost) if usage else None
+    if usage is None:
+        return None
+    cost = usage.total_cost
+    known = cost is not None and math.isfinite(cost)
+    return usage.input_tokens, usage.output_tokens, cost if known else None
 
 
 def _packed(value: Any) -> str:

@@ -41,11 +41,14 @@ _ENDINGS: dict[str, Format] = {
 _LATEX = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_",
     "{": r"\{", "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
-    "±": r"$\pm$", "–": "--", "−": "$-$", "·": r"$\cdot$", "…": r"\ldots{}", "≥": r"$\geq$",
+    "±": r"$\pm$", "–": r"\textendash{}", "−": "$-$", "·": r"$\cdot$", "…": r"\ldots{}", "≥": r"$\geq$",
     "†": r"$\dagger$", "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}",
     '"': "''", "[": "{[}", "]": "{]}", "‡": r"$\ddagger$", "≤": r"$\leq$", "√": r"$\surd$",
     "×": r"$\times$", "²": "$^2$", "’": "'", "“": "``", "”": "''", "\u00a0": "~", "\ufffd": "?",
+    "*": "{*}", "`": r"\textasciigrave{}",
 }  # fmt: skip
+# Letters of the first blocks that pdflatex has no sign for.
+_NO_SIGN = frozenset("ĦħĸŉĿŀŦŧſ«»ÐðÞþĐđŊŋ")
 # What LaTeX calls sizes of letters, and the points of an em in each: small ones are wider.
 _SIZES = {"small": 9.25, "footnotesize": 8.5, "scriptsize": 8.0}
 _NARROW, _WIDE = frozenset(" .,:;'|!ijlfrtI[](){}-"), frozenset("mw%±@&…")
@@ -75,7 +78,9 @@ def render_tables(
             return json_tables(tables)
         case "latex":
             text = "\n".join(map(latex_table, pages, csv_names(pages)))
-            foreign = sorted({letter for letter in text if letter > "\u017f"})
+            foreign = sorted(
+                {letter for letter in text if letter > "\u017f" or letter in _NO_SIGN}
+            )
             told = f"% pdflatex does not know {' '.join(foreign)}: use lualatex or xelatex.\n"
             return told + text if foreign else text
         case "html":
@@ -323,4 +328,5 @@ def _latex_row(texts: Iterable[str]) -> str:
 
 
 def _latex_text(text: str) -> str:
-    return "".join(_LATEX.get(character, character) for character in one_line(text))
+    escaped = "".join(_LATEX.get(character, character) for character in one_line(text))
+    return re.sub("-(?=-)", "-{}", escaped)  # two hyphens would become a dash

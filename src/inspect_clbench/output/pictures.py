@@ -21,7 +21,7 @@ from inspect_clbench.files import check_target, replacing, write_text
 from inspect_clbench.output.html import DARK, INK, LINE, PAPER, SOFT, escaped, html_page
 from inspect_clbench.output.tables import Note
 from inspect_clbench.progress import tell
-from inspect_clbench.text import install_command, visible
+from inspect_clbench.text import install_command, shortened, visible
 
 if TYPE_CHECKING:
     from inspect_clbench.output.charts import Chart, Form
@@ -263,7 +263,13 @@ def plot_library(name: str) -> Any:
 
 def _convert(format: str, spec: dict[str, Any], **options: Any) -> Any:
     convert = getattr(plot_library("vl_convert"), f"vegalite_to_{format}")
-    return convert(spec, vl_version=_vegalite_version(), **options)
+    try:
+        return convert(spec, vl_version=_vegalite_version(), **options)
+    except ValueError as ex:  # a name such as `toString` is taken for a word of Vega
+        raise ClbenchError(
+            f"This cannot be drawn ({shortened(str(ex), 120)}). Does a model have a name such "
+            "as `if`? Give it another with --label."
+        ) from None
 
 
 def _width(drawn: str) -> float:

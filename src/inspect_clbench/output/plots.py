@@ -209,15 +209,18 @@ def rates_picture(table: RateTable, kind: PlotKind) -> Picture:
             reading = (
                 f"In %. Dot: mean over runs. Bar: ± std over runs. Line with ends: {_INTERVAL}."
             )
-    if table.published:
-        reading += f" {_PUBLISHED}"
-    own = [row for row in table.rows if row.published is None]
-    if any(row.is_estimate for row in own) and kind not in ("sub_category", "consistency"):
-        reading += f" After ~, dashed: {_DRAWN}."
-    if any(row.incomplete for row in own):
-        reading += " *: incomplete."
+    reading += _marks(table, dashed=kind == "rates")
     name = f"{table.series[0].dataset_name}: {title}"
     return Picture(name, reading, in_words(figure), draw, _notes(rate_notes(table)))
+
+
+def _marks(table: RateTable, *, dashed: bool = False) -> str:
+    """What the marks behind the names of models mean."""
+    own = [row for row in table.rows if row.published is None]
+    told = f" {_PUBLISHED}" if table.published else ""
+    if any(row.is_estimate for row in own):
+        told += f" After ~{', dashed' if dashed else ''}: {_DRAWN}."
+    return told + (" *: incomplete." if any(row.incomplete for row in own) else "")
 
 
 def _bands(figure: "Figure") -> str:
@@ -258,7 +261,7 @@ def error_figure(table: CrossTable) -> "Figure":
         for title, rates in row.rates.items()
     ]
     spans = table.spans or (("", len(groups)),)
-    return Figure(tuple(rows), groups, spans)
+    return Figure(tuple(rows), groups, spans, of="Error type")
 
 
 def in_words(figure: "Figure") -> str:
@@ -282,7 +285,7 @@ def _notes(notes: Iterable[Note | str]) -> tuple[Note, ...]:
 
 
 def _forest_picture(paths: Paths, against: str | None) -> Picture:
-    from inspect_clbench.output.charts import MINUS, Figure, forest, signed
+    from inspect_clbench.output.charts import DIFFERENCE, MINUS, Figure, forest, signed
     from inspect_clbench.output.compare import sentence
 
     found = compare(*([paths] if isinstance(paths, str | PathLike) else paths))  # type: ignore[misc]
@@ -293,7 +296,7 @@ def _forest_picture(paths: Paths, against: str | None) -> Picture:
     heading = "" if isinstance(found, Ranking) else MINUS.join(names)
     if isinstance(found, Comparison) and base == 0:
         heading = MINUS.join(reversed(names))
-    figure = Figure(tuple(rows), (heading,))
+    figure = Figure(tuple(rows), (heading,), of=DIFFERENCE)
     if isinstance(found, Ranking):
         reading = (
             "Difference of solving rates in points, over the same tasks. Lines: intervals that "
@@ -374,7 +377,7 @@ def _cost_picture(
     )
     return Picture(
         f"{series[0].dataset_name}: cost of a run and solving rate",
-        f"Cost of one run with its judge, in USD. Upright lines: {_INTERVAL}.",
+        f"Cost of one run with its judge, in USD. Upright lines: {_INTERVAL}.{_marks(table)}",
         " ".join(told),
         partial(scatter, figure),
         _notes(rate_notes(table)),
