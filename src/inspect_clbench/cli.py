@@ -437,6 +437,8 @@ def errors_command(
     from inspect_clbench.output.plots import error_heatmap
 
     _check_person(logs, checked, person)
+    if heatmap is None and medium != "screen":
+        raise typer.BadParameter("--for goes with --heatmap.")
     if checked is not None:
         _deliver(partial(checked_errors, checked, person or "person"), format, output)
         _add_person(add_errors, logs, checked, person)

@@ -202,6 +202,9 @@ def test_the_command_prints_all_formats(labelled: str, tmp_path: Path) -> None:
     assert (tmp_path / "types.svg").exists()
     refused = clbench("errors", labelled, "--published", "--heatmap", str(tmp_path / "x.svg"))
     assert "nobody published error types by groups of tasks" in usage_error(refused)
+    assert "--for goes with --heatmap" in usage_error(
+        clbench("errors", labelled, "--for", "dark")
+    )
     code, _, err = clbench("errors")
     assert (code, "No log was given" in err) == (2, True)
 

@@ -467,6 +467,10 @@ def test_forest_of_two_models_is_by_category(logs: str, tmp_path: Path) -> None:
         root = ElementTree.fromstring((tmp_path / "y.svg").read_bytes())
         texts = ["".join(text.itertext()) for text in root.iter(f"{SVG}text")]
         assert any(" − ".join(pair) in text for text in texts for pair in ("PQ", "QP"))
+    long = find_logs(logs, labels={"plain": "A name " * 30, "script": "Other name " * 30})
+    plot(long, str(tmp_path / "y.svg"), kind="forest", medium="paper")
+    root = ElementTree.fromstring((tmp_path / "y.svg").read_bytes())
+    assert float(root.attrib["width"].removesuffix("pt")) <= 3.3 * 72
     assert all(one.category in (drawn or "") for one in found.categories)
 
 

@@ -280,7 +280,8 @@ def forest(figure: Figure, form: Form, inner: float) -> Chart:
     marks = [x for x in ticks(max(-low, high), 3) if x <= high]
     marks = [*(-x for x in ticks(max(-low, high), 3) if 0 < x <= -low), *marks]
     axis = _percent_axis(marks)
-    axis.title = ["Difference in points", *([group] if group else [])]
+    pair = broken(group, _letters(form, inner)).split("\n") if group else []
+    axis.title = ["Difference in points", *pair]
     axis.labelExpr = "datum.value ? format(100 * datum.value, '+.0f') : '0'"
     scale = _scale(low - 0.02 * span, low + span)
     layers = _whiskers(data, figure, form)
@@ -581,11 +582,10 @@ def scatter(figure: Figure, form: Form, inner: float) -> Chart:
     shown = [broken(row.name, most, 1) for row in figure.rows]
     named = [(name, *spot) for name, spot in zip(shown, spots, strict=True)]
     labels = _beside(named, lines, form, inner, height)
-    for datum, row, (at, middle, align) in zip(data, figure.rows, labels, strict=True):
-        datum |= {"usd": row.usd, "label_x": at, "label_y": middle, "align": align}
-        datum |= {"cost": f"{row.usd:,.2f}", "shape": row.shape}
-    for datum, name in zip(data, shown, strict=True):
-        datum["label"] = name
+    each = zip(data, figure.rows, shown, labels, strict=True)
+    for datum, row, name, (at, middle, align) in each:
+        datum |= {"label": name, "label_x": at, "label_y": middle, "align": align}
+        datum |= {"usd": row.usd, "cost": f"{row.usd:,.2f}", "shape": row.shape}
     axis = alt.Axis(title="Cost of a run in USD", grid=False, format=",.3~r", tickCount=5)
     scale = alt.Scale(type="log" if log else "linear", domain=[low, high], nice=False)
     tips = [*_tooltip(figure), alt.Tooltip("cost:N", title="USD per run")]
