@@ -118,3 +118,10 @@ def test_names_and_numbers_that_do_not_fit(log: str, tmp_path: Path) -> None:
     with pytest.raises(ClbenchError, match="No log was given"):
         compare(NAME)
     assert "leave --tasks out" in clbench("compare", log, NAME, "--tasks").stderr
+
+
+def test_the_demo_says_nothing_beside_a_published_row(demo_log: str) -> None:
+    done = clbench("compare", demo_log, NAME)
+    assert done.exit_code == 0
+    assert "did the demo's tasks: they say nothing beside the published GPT 5.1" in done.stdout
+    assert "These data" not in done.stdout

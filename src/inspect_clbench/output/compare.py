@@ -214,6 +214,8 @@ def against_tables(against: AgainstPublished, list_tasks: bool = False) -> list[
 
 def _against_sentence(against: AgainstPublished) -> str:
     own, name, overall = against.series.model, against.model, against.groups[0]
+    if against.series.is_demo:
+        return f"{own} did the demo's tasks: they say nothing beside the published {name}."
     can = "can" if overall.told_apart else "cannot"
     more = "more" if overall.difference >= 0 else "less"
     size = points(abs(overall.difference))
