@@ -288,7 +288,7 @@ def _forest_picture(paths: Paths, against: str | None) -> Picture:
     from inspect_clbench.output.charts import DIFFERENCE, MINUS, Figure, forest, signed
     from inspect_clbench.output.compare import sentence
 
-    found = compare(*([paths] if isinstance(paths, str | PathLike) else paths))  # type: ignore[misc]
+    found = compare(*([paths] if isinstance(paths, str | PathLike) else paths))  # type: ignore[misc]  # mypy loses the type of a choice that is unpacked
     assert not isinstance(found, AgainstPublished)  # only for a row that is named
     names = tuple(map(one_line, found.names))
     base = None if against is None else names.index(meant(against, "against", names, "model"))
