@@ -11,6 +11,7 @@ from inspect_clbench.output.explorer import explore
 from tests.support.builders import row
 from tests.support.command import clbench
 from tests.support.logs import make_log
+from tests.support.scripted import ERROR
 
 pytestmark = pytest.mark.browser
 
@@ -268,6 +269,17 @@ def test_odd_file_names_long_answers_and_long_names(tmp_path: Path, page: Page) 
     expect(page.locator("#answers section")).to_have_count(2)
     expect(page.locator("#answers mark")).to_have_count(2)
     assert wrong == []
+
+
+def test_runs_without_a_verdict_do_not_differ_from_others(tmp_path: Path, page: Page) -> None:
+    plan = {"a": ["yyy", ERROR], "b": ["yyy", "nnn"]}
+    make_log(tmp_path / "logs", [row(name) for name in plan], plan)
+    page.goto(explore(str(tmp_path / "logs"), tmp_path / "page.html")[0].as_uri())
+    page.get_by_label("Show").select_option("unsteady")
+    assert page.locator("#tasks code").all_text_contents() == ["b"]
+    page.get_by_label("Show").select_option("all")
+    page.get_by_label("Solved by", exact=True).select_option(index=1)
+    assert page.locator("#tasks code").all_text_contents() == ["a"]
 
 
 def test_a_link_to_a_task_that_is_not_there_says_so(four: Path, page: Page) -> None:

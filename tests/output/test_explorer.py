@@ -3,11 +3,13 @@
 import base64
 import gzip
 import json
+import math
 import re
 from pathlib import Path
 from typing import Any
 
 import pytest
+from inspect_ai.log import write_eval_log
 
 from inspect_clbench.errors import ClbenchError
 from inspect_clbench.output.explorer import explore
@@ -82,6 +84,18 @@ def test_an_answers_file_belongs_to_its_page_only(tmp_path: Path) -> None:
         make_log(folder, tasks("a"), {"a": ["yyy"]}, answers={"a": [text]})
         keys.add(payload(explore(str(folder), folder / "page.html")[0])["answers"]["key"])
     assert len(keys) == 2
+
+
+def test_names_and_costs_that_a_page_cannot_hold_as_they_are(tmp_path: Path) -> None:
+    log = make_log(tmp_path, tasks("a"), {"a": ["yyy"]}, model="a\u202eb")
+    assert log.samples
+    usage = log.samples[0].output.usage
+    assert usage
+    usage.total_cost = math.nan
+    write_eval_log(log)
+    page, answers = explore(str(tmp_path), tmp_path / "page.html")
+    assert payload(page)["models"][0]["name"] == "mockllm/a\ufffdb"
+    assert answers_in(answers)[0, 0]["1"]["use"][0] == [100, 20, None]
 
 
 def test_a_page_without_answers_is_one_file(logs: Path, tmp_path: Path) -> None:

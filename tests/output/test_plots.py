@@ -51,7 +51,7 @@ from inspect_clbench.output.plots import PAGE_KINDS, plotted_table, rate_figure,
 from tests.support.builders import SUB_CATEGORIES, row
 from tests.support.command import clbench, usage_error
 from tests.support.logs import make_log
-from tests.support.scripted import tasks
+from tests.support.scripted import ERROR, tasks
 
 HOSTILE = "</script><script>window.hacked=1</script><img src=x onerror=alert(1)>\"&'\\n{{x}}"
 SVG = "{http://www.w3.org/2000/svg}"
@@ -485,6 +485,23 @@ def test_consistency_counts_runs(tmp_path: Path) -> None:
     one = make_log(tmp_path / "one", tasks("a"), {"a": ["yyy"]}).location
     with pytest.raises(ClbenchError, match="mockllm/student has one run"):
         plot(one, str(tmp_path / "x.svg"), kind="consistency")
+
+
+def test_consistency_draws_nothing_for_a_model_without_verdicts(tmp_path: Path) -> None:
+    for model, outcome in (("good", "yyy"), ("gone", ERROR)):
+        make_log(
+            tmp_path, tasks("a", "b"), {"a": [outcome] * 2, "b": [outcome] * 2}, model=model
+        )
+    table = plotted_table(by_dataset(load_series(str(tmp_path)))[0], "consistency")
+    spec = rates_picture(table, "consistency").spec(form_for("screen"))
+    assert {datum["row"].split(" ")[0] for datum in rows_of_data(spec)} == {"mockllm/good"}
+
+
+def test_pointers_say_what_they_show(logs: str, tmp_path: Path) -> None:
+    plot(logs, str(tmp_path / "x.html"), kind="forest")
+    page = (tmp_path / "x.html").read_text("utf-8")
+    assert '"title": "In points"' in page
+    assert '"title": "Model"' not in page
 
 
 def test_cost_against_rate(logs: str, tmp_path: Path) -> None:
