@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from inspect_clbench.analysis import report
+from inspect_clbench.analysis import load_series, report
 from inspect_clbench.analysis.statistics import Rate
 from inspect_clbench.choices import Format
 from inspect_clbench.errors import ClbenchError
@@ -22,6 +22,7 @@ from inspect_clbench.output.formats import (
     _latex_width,
     format_for,
 )
+from inspect_clbench.output.notes import judge_failure_notes
 from inspect_clbench.output.tables import Tone, percent
 from tests.support.command import clbench
 from tests.support.logs import make_log
@@ -177,6 +178,9 @@ def test_judge_failures_of_several_models_are_one_warning(tmp_path: Path) -> Non
     assert told.count("the judge failed") == told.count("clbench regrade") == 1
     assert "mockllm/one 1 row (50.0 %), mockllm/two 1 row (50.0 %)" in told
     assert "(and so for 1 more log)" in told
+    one, two = load_series(str(tmp_path))
+    (note,) = judge_failure_notes([("one name", one), ("one name", two)])
+    assert note.text.count("one name 1 row (50.0 %)") == 2, "two draws may have one name"
     formats: tuple[Format, ...] = ("latex", "html")
     for format in formats:  # they are sent on, to people without the logs
         sent = render(found, format)

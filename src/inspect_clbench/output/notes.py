@@ -40,15 +40,14 @@ _SETTINGS = (
 def series_notes(series: Sequence[Series]) -> list[Note | str]:
     """What is missing, what is doubtful, what is an estimate, and who judged."""
     notes: list[Note | str] = []
-    named = dict(zip(series_names(series), series, strict=True))
-    gaps = divide(
-        ((name, gap) for name, one in named.items() for gap in one.gaps), itemgetter(1)
-    )
+    # Pairs, since two draws may have one name.
+    named = list(zip(series_names(series), series, strict=True))
+    gaps = divide(((name, gap) for name, one in named for gap in one.gaps), itemgetter(1))
     for gap, having in gaps.items():
         names = ", ".join(name for name, _ in having)
         notes.append(Note("incomplete", f"{names}: incomplete, {gap}."))
     notes += judge_failure_notes(named)
-    for name, one in named.items():
+    for name, one in named:
         notes += [Note("warning", f"{name}: {warning}") for warning in _warnings(one)]
         if one.draw:
             notes.append(Note("estimate", f"{name}: {_about_estimate(one)}"))
@@ -119,24 +118,24 @@ def regrade_command(*series: Series) -> str:
     return f"clbench regrade {shlex.quote(first)}{more}"
 
 
-def judge_failure_notes(named: Mapping[str, Series]) -> list[Note]:
+def judge_failure_notes(named: Sequence[tuple[str, Series]]) -> list[Note]:
     """One warning for all series of which the judge failed on many rows."""
-    failing = {n: one for n, one in named.items() if 1 - one.judge_coverage > _MANY_FAILURES}
+    failing = [(n, one) for n, one in named if 1 - one.judge_coverage > _MANY_FAILURES]
     if not failing:
         return []
-    counts = {
-        name: f"{counted(one.judge_failures, 'row')} ({100 - 100 * one.judge_coverage:.1f} %)"
-        for name, one in failing.items()
-    }
+    counts = [
+        (name, f"{counted(one.judge_failures, 'row')} ({100 - 100 * one.judge_coverage:.1f} %)")
+        for name, one in failing
+    ]
     if len(counts) == 1:
-        ((name, count),) = counts.items()
+        ((name, count),) = counts
         text = f"{name}: no verdict for {count} because the judge failed; the rate says as much"
         text += " about the judge as about the model."
     else:
-        told = ", ".join(f"{name} {count}" for name, count in counts.items())
+        told = ", ".join(f"{name} {count}" for name, count in counts)
         text = f"No verdict because the judge failed: {told}; these rates say as much about the"
         text += " judge as about the models."
-    return [judge_failure(text, *failing.values())]
+    return [judge_failure(text, *(one for _, one in failing))]
 
 
 def judge_failure(text: str, *series: Series) -> Note:
