@@ -9,14 +9,9 @@ STAMP := .venv/.stamp
 # their order, so that those of a file share its fixtures, until a process has nothing to do.
 PARALLEL := -n 3 --dist worksteal
 
-# What shows whether other versions of Python or of what we depend on will do: the plugin's
-# own path, and a file of tests for each direct dependency. Another Python also reads verdicts,
-# for which nothing but Python is needed.
-ACROSS := $(PARALLEL) --hypothesis-profile few tests/judge/test_prompt.py \
-  tests/judge/test_error_types.py tests/test_demo.py tests/test_examples.py \
-  tests/test_metrics.py tests/analysis/test_paired.py \
-  tests/output/test_golden.py tests/output/test_plots.py::test_files_are_what_they_say \
-  tests/test_hub.py::test_the_hub_gives_the_pinned_file_and_then_is_not_needed
+# What shows whether other versions of Python or of what we depend on will do.
+ACROSS := $(PARALLEL) tests/test_prompt.py tests/test_verdict.py tests/test_demo.py \
+  tests/test_metrics.py tests/test_sources.py tests/results/test_estimates.py tests/results/test_table.py
 
 # uv is faster than pip; pip knows more ways to reach an index.
 define install
@@ -33,6 +28,9 @@ demo: $(STAMP)
 	$(BIN)/inspect score "$$(ls -t logs/*.eval | head -n 1)" --scorer inspect_clbench/error_types \
 	  --action append --overwrite --display none
 	$(BIN)/clbench errors logs
+	$(BIN)/clbench explore logs --output logs/explorer.html
+	@echo
+	@echo "Next: .venv/bin/inspect view --log-dir logs   or open logs/explorer.html in a browser."
 
 # All tests, and how much of the package they cover.
 test: $(STAMP)
@@ -42,7 +40,7 @@ check: lint docs
 
 # The documentation site, in site/: strict about links and about a complete reference.
 docs: $(STAMP)
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
+	PATH="$(CURDIR)/$(BIN):$$PATH" NO_MKDOCS_2_WARNING=1 mkdocs build --quiet
 
 lint: $(STAMP)
 	$(BIN)/ruff check .
@@ -57,20 +55,17 @@ lowest:
 
 python3.%:
 	$(call install,$@,.venv-$@,constraints.txt)
-	.venv-$@/bin/pytest $(ACROSS) tests/judge
+	.venv-$@/bin/pytest $(ACROSS)
 
 # What the pages say about speed and cost, on the real rows where they are.
 DATA ?= ../shared/data/CL-bench.jsonl.xz
 bench: $(STAMP)
 	$(BIN)/python -m benchmarks.overhead $(DATA)
 	$(BIN)/python -m benchmarks.cache_order
-	$(BIN)/python -m benchmarks.cache_order --epochs 3
 	$(BIN)/python -m benchmarks.faults $(DATA)
 	$(BIN)/python -m benchmarks.reading
-	$(BIN)/python -m benchmarks.comparisons
 	$(BIN)/python -m benchmarks.coverage
-	$(BIN)/python -m benchmarks.agreement
-	$(BIN)/python -m benchmarks.correction
+	$(BIN)/python -m benchmarks.intervals
 	$(BIN)/python -m benchmarks.power
 	$(BIN)/python -m benchmarks.explorer
 

@@ -37,6 +37,9 @@ JUDGE_FAULTS = {
     "judge cut off": Reply(GOOD[:50], finish_reason="length"),
     "judge two verdicts": Reply(GOOD + GOOD),
     "judge bad score": Reply(verdict(2)),
+    # A verdict that the answer planted, quoted by a refusal or by a provider's error.
+    "judge words and verdict": Reply(f"It omits rubric 3.\n{GOOD}"),
+    "judge 400 with a verdict": Reply(status=400, code="content_filter", error=GOOD),
 }
 FIRST_ONLY = {f"{name}, once": reply for name, reply in JUDGE_FAULTS.items()}
 MODEL_FAULTS = {
@@ -110,11 +113,11 @@ def main() -> None:
         score = (sample.scores or {}).get("rubric_judge")
         outcome = "errored" if score is None else f"{score.value} {score.reason or ''}".strip()
         outcomes[fault or "none"][outcome] += 1
-    print(f"{'fault':28}{'rows':>6}{'judge requests/row':>20}  outcome")
+    print(f"{'fault':32}{'rows':>6}{'judge requests/row':>20}  outcome")
     for fault in ("none", *FAULTS):
         rows = sum(outcomes[fault].values())
         per_row = script.requests["" if fault == "none" else fault] / rows if rows else 0
-        print(f"{fault:28}{rows:6}{per_row:20.2f}  {dict(outcomes[fault])}")
+        print(f"{fault:32}{rows:6}{per_row:20.2f}  {dict(outcomes[fault])}")
     assert log.results is not None
     metrics = log.results.scores[0].metrics
     counted = log.results.scores[0].scored_samples

@@ -61,9 +61,7 @@ class _Student:
         key = hashlib.sha256(prompt.encode("utf-8", "replace")).hexdigest()
         self._asked[key] += 1
         seed = f"{key[:16]}-{self._asked[key]}"
-        return _output(
-            "mockllm/student", prompt, f"Answer {seed}.\n" + _drawn(seed, prompt, 5000)
-        )
+        return _output("mockllm/student", prompt, f"Answer {seed}.\n" + _drawn(seed, prompt, 5000))
 
 
 def _judge(
@@ -107,9 +105,7 @@ def _drawn(seed: str, text: str, chars: int) -> str:
 def _output(model: str, prompt: str, reply: str) -> ModelOutput:
     read, written = len(prompt) // 4, len(reply) // 4
     output = ModelOutput.from_content(model, reply)
-    output.usage = ModelUsage(
-        input_tokens=read, output_tokens=written, total_tokens=read + written
-    )
+    output.usage = ModelUsage(input_tokens=read, output_tokens=written, total_tokens=read + written)
     return output
 
 

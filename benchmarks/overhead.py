@@ -2,20 +2,11 @@
 
     python -m benchmarks.overhead ../shared/data/CL-bench.jsonl.xz
 
-The bare task makes the same two calls per sample (answer, judge) with a trivial scorer
-and without metrics. Answers have 4,000 characters; verdicts have a status for each rubric,
-of which the last is not met, and a rationale of 500 characters.
-
-- Both sides run the whole file at the same moment, each in a new process, so that a slow
-  minute of the machine slows both. Each figure is the mean of all such pairs, with the
-  standard error of the ratio. The time to the first request begins when Inspect has been
-  imported and our package has not.
-- Ours alone: a full run at 8 s latency against the ideal, what Inspect's live log costs
-  (`--no-log-realtime` turns it off, as for all other figures), and all metrics at the
-  scores of three runs.
+The bare task makes the same two calls per sample (answer, judge) with a trivial scorer and without
+metrics. Both sides run the whole file at the same moment, each in a new process, so that a slow minute
+of the machine slows both. Each figure is the mean of such pairs, with the standard error of the ratio.
 """
 
-import argparse
 import json
 import lzma
 import math
@@ -25,119 +16,134 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
-from tests.support.builders import verdict
+from inspect_ai import Task, eval
+from inspect_ai.dataset import Sample, json_dataset
+from inspect_ai.model import ChatMessageAssistant, ChatMessageSystem, ChatMessageUser, get_model
+from inspect_ai.scorer import CORRECT, Score, Scorer, Target, scorer
+from inspect_ai.solver import TaskState, generate
+from tests.support.builders import SUB_CATEGORIES, sample_score, verdict
 from tests.support.server import Call, LoopbackServer, Reply
 
-from benchmarks.sides import CONNECTIONS, LATENCY
-
-PAIRS, LIVE_PAIRS = 6, 2
-
+PAIRS = 6
 ANSWER = "An answer of some length, with words of many kinds in it. " * 70
 RATIONALE = "Requirement 1 is met: the answer says so in so many words. " * 8
 _RUBRIC = re.compile(r"^\d+\. ", re.MULTILINE)
-
-Figures = dict[str, Any]
+_PROMPT = Path(__file__).parents[1] / "src" / "inspect_clbench" / "judge" / "builtin.txt"
+_MESSAGE: Any = {"system": ChatMessageSystem, "user": ChatMessageUser, "assistant": ChatMessageAssistant}
 
 
 def script(call: Call) -> Reply:
     if call.model != "judge":
-        return Reply(ANSWER, delay=LATENCY if call.model == "wall" else 0.0)
-    rubrics = len(_RUBRIC.findall(call.prompt))
-    return Reply(verdict(0, ["yes"] * (rubrics - 1) + ["no"], RATIONALE))
+        return Reply(ANSWER)
+    return Reply(verdict(0, ["yes"] * (len(_RUBRIC.findall(call.prompt)) - 1) + ["no"], RATIONALE))
 
 
-def measured(dataset: str, *parts: str) -> list[Figures]:
-    """What processes found that ran at the same moment, and when their requests came."""
+def bare_task(dataset: str) -> Task:
+    @scorer(metrics=[])
+    def trivial() -> Scorer:
+        template = _PROMPT.read_text("utf-8")
+
+        async def score(state: TaskState, target: Target) -> Score:
+            lines = "\n".join(f"{i}. {rubric}" for i, rubric in enumerate(state.metadata["rubrics"], start=1))
+            prompt = template.replace("{rubrics_text}", lines).replace(
+                "{model_output}", state.output.completion
+            )
+            await get_model(role="grader", required=True).generate(prompt)
+            return Score(value=CORRECT)
+
+        return score
+
+    def sample(record: dict[str, Any]) -> Sample:
+        return Sample(
+            id=record["metadata"]["task_id"],
+            input=[_MESSAGE[m["role"]](content=m["content"]) for m in record["messages"]],
+            metadata={**record["metadata"], "rubrics": record["rubrics"]},
+        )
+
+    return Task(dataset=json_dataset(dataset, sample), solver=generate(), scorer=trivial())
+
+
+def run_side(side: str, dataset: str) -> dict[str, float]:
+    """A run of the whole file in this process, from the import of our package to the end."""
+    if side == "bare":
+        # Inspect imports each plugin that is installed, which a bare task does not need.
+        sys.modules["inspect_clbench._registry"] = ModuleType("none")
+    cpu = time.process_time()
+    task = (
+        bare_task(dataset)
+        if side == "bare"
+        else import_module("inspect_clbench.tasks").clbench(dataset=dataset)
+    )
+    loading = time.process_time() - cpu
+    cpu = time.process_time()
+    with tempfile.TemporaryDirectory() as folder:
+        (log,) = eval(
+            task, model=f"openai-api/loop/{side}", model_roles={"grader": "openai-api/loop/judge"},
+            max_connections=50, max_samples=100, log_realtime=False, log_dir=folder, display="none",
+        )  # fmt: skip
+        assert log.status == "success", log.error
+        log_bytes = sum(path.stat().st_size for path in Path(folder).iterdir())
+    rows = len(task.dataset)
+    return {
+        "CPU ms per sample": 1000 * (time.process_time() - cpu) / rows,
+        "CPU s to import and load": loading,
+        "log KB per sample": log_bytes / 1024 / rows,
+    }
+
+
+def measured_pair(dataset: str) -> dict[str, dict[str, float]]:
+    """What both sides measured, in processes that ran at the same moment."""
     with LoopbackServer(script) as server:
         environment = os.environ | {"LOOP_BASE_URL": server.url, "LOOP_API_KEY": "loop"}
-        processes = [
-            subprocess.Popen(
-                [sys.executable, "-m", "benchmarks.sides", dataset, part],
-                env=environment, stdout=subprocess.PIPE, text=True,
-            )
-            for part in parts
-        ]  # fmt: skip
-        try:
-            found = [_found(process) for process in processes]
-        finally:
-            for process in processes:
-                process.kill()  # the other one, where one has failed
-        for part, figures in zip(parts, found, strict=True):
-            calls = zip(server.times, server.calls, strict=True)
-            if moments := [moment for moment, call in calls if call.model == part]:
-                figures["first request"] = min(moments) - figures["started"]
-                figures["wall"] = figures["ended"] - min(moments)
-                figures["ideal"] = LATENCY * len(moments) / CONNECTIONS
-    return found
+        command = [sys.executable, "-m", "benchmarks.overhead", dataset]
+        processes = {
+            side: subprocess.Popen([*command, side], env=environment, stdout=subprocess.PIPE, text=True)
+            for side in ("ours", "bare")
+        }
+        printed = {side: process.communicate()[0] for side, process in processes.items()}
+    return {side: json.loads(lines.strip().splitlines()[-1]) for side, lines in printed.items()}
 
 
-def _found(process: "subprocess.Popen[str]") -> Figures:
-    printed, _ = process.communicate()
-    if process.returncode != 0:
-        sys.exit(f"benchmarks.overhead: a part of it failed ({process.returncode}).")
-    figures: Figures = json.loads(printed.strip().splitlines()[-1])
-    return figures
-
-
-def measured_pairs(dataset: str, one: str, other: str, pairs: int) -> list[list[Figures]]:
-    """What two sides found that ran at the same moment, so many times."""
-    found = []
-    for turn in range(pairs):  # each of the two starts first as often
-        order = (one, other) if turn % 2 else (other, one)
-        figures = dict(zip(order, measured(dataset, *order), strict=True))
-        found.append([figures[one], figures[other]])
-    return found
-
-
-def show(what: str, name: str, pairs: list[list[Figures]], bound: str = "") -> None:
-    """The line of a figure: the means of both sides, and the mean of their ratios."""
-    ratios = [one[name] / other[name] for one, other in pairs]
-    error = statistics.stdev(ratios) / math.sqrt(len(ratios))
-    one, other = (statistics.fmean(pair[side][name] for pair in pairs) for side in (0, 1))
-    line(what, one, other, statistics.fmean(ratios), f"± {error:.3f}", bound)
-
-
-def line(
-    what: str, one: float, other: float, ratio: float, error: str = "", bound: str = ""
-) -> None:
-    text = f"{what:40}{one:8.2f}{other:8.2f}{ratio:8.3f}{error:>9}{bound:>9}"
-    print(text.rstrip(), flush=True)
+def metrics_ms() -> float:
+    """Milliseconds for all metrics at the scores of a full run of three epochs."""
+    metrics = import_module("inspect_clbench.metrics.solving").clbench_metrics()
+    scores = [
+        sample_score(
+            f"t{i % 1899}", "C" if i % 5 else "I", epoch=i // 1899 + 1, context=f"c{i % 500}",
+            sub_category=SUB_CATEGORIES[i % 18], rubrics_met=3, rubrics_total=5,
+        )
+        for i in range(3 * 1899)
+    ]  # fmt: skip
+    start = time.process_time()
+    for metric in 10 * metrics:
+        metric(scores)
+    return 100 * (time.process_time() - start)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="What our own code costs on top of Inspect.")
-    parser.add_argument("dataset")
-    dataset = _unpacked(parser.parse_args().dataset)
-    print(f"{'':40}{'ours':>8}{'bare':>8}{'ratio':>8}{'':9}{'at most':>9}")
-    pairs = measured_pairs(dataset, "ours", "bare", PAIRS)
-    show("CPU ms per sample", "cpu", pairs, "1.08")
-    show("s to the first request", "first request", pairs, "1.10")
-    show("CPU s to load the file", "loading", pairs, "1.10")
-    show("MB once it is loaded, peak", "held", pairs)
-    show("MB of the whole run, peak", "memory", pairs)
-    show("log KB per sample", "log", pairs)
-    (full,) = measured(dataset, "wall")
-    what = f"s, all rows, {LATENCY:.0f} s, {CONNECTIONS} conn. / ideal"
-    line(what, full["wall"], full["ideal"], full["wall"] / full["ideal"], bound="1.10")
-    show(
-        "CPU ms live log / without", "cpu", measured_pairs(dataset, "live", "ours", LIVE_PAIRS)
-    )
-    (metrics,) = measured(dataset, "metrics")
-    what = "ms, all metrics, 5,697 scores"
-    print(f"{what:40}{metrics['all']:8.2f}{'':25}{'200 ms':>9}", flush=True)
-
-
-def _unpacked(dataset: str) -> str:
-    """The plain file: unpacking is not what is compared."""
-    if not dataset.endswith(".xz"):
-        return dataset
-    plain = Path(tempfile.gettempdir()) / "clbench-overhead.jsonl"
-    with lzma.open(dataset) as packed:
-        plain.write_bytes(packed.read())
-    return str(plain)
+    dataset, *side = sys.argv[1:]
+    if side:
+        print(json.dumps(run_side(side[0], dataset)))
+        return
+    with tempfile.NamedTemporaryFile(suffix=".jsonl") as plain:  # unpacking is not what is compared
+        with lzma.open(dataset) as packed:
+            plain.write(packed.read())
+        plain.flush()
+        pairs = [measured_pair(plain.name) for _ in range(PAIRS)]
+    print(f"{'':28}{'ours':>9}{'bare':>9}{'ratio':>9}")
+    for name in pairs[0]["ours"]:
+        ours, bare = ([pair[side][name] for pair in pairs] for side in ("ours", "bare"))
+        ratios = [mine / theirs for mine, theirs in zip(ours, bare, strict=True)]
+        error = statistics.stdev(ratios) / math.sqrt(len(ratios))
+        means = [statistics.fmean(values) for values in (ours, bare, ratios)]
+        print(f"{name:28}{means[0]:9.2f}{means[1]:9.2f}{means[2]:9.3f} ± {error:.3f}")
+    print(f"{'ms, all metrics, 5,697 scores':28}{metrics_ms():8.1f}")
 
 
 if __name__ == "__main__":

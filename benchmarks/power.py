@@ -1,12 +1,11 @@
-"""How often a planned comparison shows its difference: the plan's figure against simulation.
+"""How often a comparison shows the difference that `clbench plan` says it shows with a power of 80 %.
 
     python -m benchmarks.power [--simulations N]
 
-Two made-up models answer drawn contexts of the real dataset (of made-up sizes where it is not
-there). Contexts and tasks are harder or easier for both and for each of them; runs of a task are
-independent. One model is better by the difference that `clbench plan` says can be shown with
-80 % power; counted is how often a test of the paired difference, clustered on contexts, shows
-it. The same seed gives the same figures.
+Two made-up models answer drawn contexts of the sizes of CL-bench's. Contexts and tasks are harder or easier by
+as much as the plan assumes, half of it for both models alike, and one model is better by the planned difference.
+Counted is how often `compare` shows it, and what `compare` says that such data show. The same seed gives the
+same figures.
 """
 
 import argparse
@@ -14,60 +13,50 @@ import sys
 import time
 
 import numpy as np
-from scipy.stats import t as student
+import pandas as pd
+from numpy.typing import NDArray
 
-from benchmarks.coverage import SEED, structure
-from inspect_clbench.analysis.power import Spread, detectable
-from inspect_clbench.analysis.statistics import POWER
+from inspect_clbench.results.estimates import POWER, SEED, Array, paired_difference, smallest_difference
+from inspect_clbench.results.plan import CLBENCH_ROWS, COMMON, OF_CONTEXTS, OF_TASKS, RATE, planned_difference
 
-RATE = 0.3
-CONTEXT, TASK = (
-    0.12,
-    0.08,
-)  # standard deviations of what is common, and of what is a model's own
-DESIGNS = ((50, 1), (50, 3), (100, 1), (100, 3), (200, 1), (500, 1), (500, 3))
-NEAR = 0.03
+Counts = NDArray[np.int_]
+
+DESIGNS = ((25, 1), (50, 1), (50, 3), (100, 1), (100, 3), (200, 1), (500, 1), (500, 3))
+NEAR = 0.04
 """How far from 80 % a figure may be."""
 
 
-def chances(sizes: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """The chances of two equally good models on each task."""
-
-    def effects(deviation: float, number: int) -> np.ndarray:
-        return rng.normal(0, deviation, (3, number))
-
-    of_context = np.repeat(effects(CONTEXT, len(sizes)), sizes, axis=1)
-    both, first, second = of_context + effects(TASK, int(sizes.sum()))
-    return np.clip(RATE + both + first, 0, 1), np.clip(RATE + both + second, 0, 1)
+def chances(sizes: Counts, rng: np.random.Generator) -> Array:
+    """A model's chance on each task: beta distributed over contexts, and in them over tasks."""
+    of_context = np.repeat(beta(np.full(len(sizes), RATE), OF_CONTEXTS, rng), sizes)
+    return beta(of_context, OF_TASKS / (1 - OF_CONTEXTS), rng)
 
 
-def spread_of(sizes: np.ndarray, rng: np.random.Generator) -> Spread:
-    """The true variances, from many contexts."""
-    many = np.tile(sizes, 200)
-    one, other = chances(many, rng)
-    ends = np.cumsum(many)[:-1]
-    pairs = [part for part in np.split(one, ends) if len(part) > 1]
-    task = float(np.concatenate([part - part.mean() for part in pairs]).var())
-    task *= sum(map(len, pairs)) / sum(len(part) - 1 for part in pairs)
-    whole = float(one.var())
-    own = float((one - other).var()) / 2
-    run = float((one * (1 - one)).mean())
-    return Spread(whole - task, task, run, float(one.mean()), shared=1 - own / whole)
+def beta(means: Array, alike: float, rng: np.random.Generator) -> Array:
+    """Draws with a variance of `alike` x mean x (1 - mean)."""
+    means = np.clip(means, 1e-9, 1 - 1e-9)
+    return rng.beta(means * (1 / alike - 1), (1 - means) * (1 / alike - 1))
 
 
-def shown(
-    sizes: np.ndarray, contexts: int, epochs: int, difference: float, rng: np.random.Generator
-) -> bool:
-    """Whether one comparison shows that the second model is better."""
-    drawn = rng.choice(sizes, contexts, replace=False)
-    one, other = chances(drawn, rng)
-    other = np.clip(other + difference, 0, 1)
-    solved = rng.binomial(epochs, other) - rng.binomial(epochs, one)
-    sums = np.add.reduceat(solved / epochs, np.r_[0, np.cumsum(drawn)[:-1]])
-    mean = sums.sum() / drawn.sum()
-    left = sums - mean * drawn
-    error = np.sqrt((left**2).sum() * contexts / (contexts - 1)) / drawn.sum()
-    return bool(mean / error > student.isf(0.025, contexts - 1))
+def answers(chance: Array, context_ids: Counts, epochs: int, rng: np.random.Generator) -> pd.DataFrame:
+    runs = [
+        pd.DataFrame({"run": run, "context_id": context_ids, "id": np.arange(len(chance)), "solved": solved})
+        for run, solved in enumerate(rng.random((epochs, len(chance))) < chance)
+    ]
+    return pd.concat(runs).astype({"solved": float})
+
+
+def comparison(contexts: int, epochs: int, difference: float, rng: np.random.Generator) -> tuple[bool, float]:
+    """Whether a comparison shows the better model, and the difference that it says it could show."""
+    sizes = rng.choice(CLBENCH_ROWS.sizes, contexts, replace=False)
+    weaker, independent = chances(sizes, rng), chances(sizes, rng)
+    context_ids = np.repeat(np.arange(contexts), sizes)
+    is_common = (rng.random(contexts) < COMMON)[context_ids]
+    better = np.where(is_common, weaker, independent)
+    better += difference * (1 - better) / (1 - RATE)  # on average the difference, and never above 1
+    a, b = (answers(chance, context_ids, epochs, rng) for chance in (better, weaker))
+    estimate = paired_difference(a, b)
+    return estimate.low > 0, smallest_difference(estimate.stderr, contexts)
 
 
 def main() -> None:
@@ -76,20 +65,20 @@ def main() -> None:
     simulations = parser.parse_args().simulations
     rng = np.random.default_rng(SEED)
     began = time.monotonic()
-    source, found = structure()
-    sizes = np.array([context.tasks for context in found])
-    spread = spread_of(sizes, rng)
-    print(f"Contexts: {source}. {simulations:,} comparisons each, at a rate of {RATE:.0%}.\n")
-    print("contexts  epochs  difference in points  shown")
+    print(f"{simulations:,} comparisons each, at a solving rate of {RATE:.0%}; differences in points.\n")
+    print("contexts  epochs  planned  shown  compare says")
     worst = 0.0
     for contexts, epochs in DESIGNS:
-        number = min(contexts, len(sizes))
-        difference = detectable(sizes.tolist(), spread, epochs, number)
-        share = float(
-            np.mean([shown(sizes, number, epochs, difference, rng) for _ in range(simulations)])
+        planned = planned_difference(CLBENCH_ROWS.sizes, contexts, epochs)
+        shown, smallest = zip(
+            *(comparison(contexts, epochs, planned, rng) for _ in range(simulations)), strict=True
         )
+        share = float(np.mean(shown))
         worst = max(worst, abs(share - POWER))
-        print(f"{number:8}  {epochs:6}  {100 * difference:20.2f}  {share:5.3f}")
+        print(
+            f"{contexts:8}  {epochs:6}  {100 * planned:7.2f}  {share:5.3f}  {100 * np.mean(smallest):12.2f}",
+            flush=True,
+        )
     holds = worst <= NEAR
     print(f"\nClaim (each within {NEAR} of {POWER}): {'holds' if holds else 'DOES NOT HOLD'}")
     print(f"{time.monotonic() - began:.0f} s", file=sys.stderr)

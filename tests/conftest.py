@@ -1,16 +1,14 @@
 """Fixtures shared by all tests."""
 
 import fcntl
-import json
 import os
 from collections.abc import Callable, Iterator
-from importlib.resources import files
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 from inspect_ai.log import EvalLog, read_eval_log
-from inspect_ai.model import get_model
+from inspect_ai.model import ModelAPI, get_model
 from tenacity import wait_fixed
 
 from tests.support.builders import run_eval
@@ -67,6 +65,17 @@ def demo_log(demo_run: EvalLog) -> str:
     return demo_run.location
 
 
+@pytest.fixture
+def without_tokenizer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For `run_metrics`, whose model would count tokens with a tokenizer from the network."""
+
+    async def count(self: ModelAPI, *args: object) -> int:
+        return 1
+
+    monkeypatch.setattr(ModelAPI, "count_tokens", count)
+    monkeypatch.setattr(ModelAPI, "count_text_tokens", count)
+
+
 def _hardly(**_: float) -> wait_fixed:
     return wait_fixed(0.02)
 
@@ -92,11 +101,3 @@ def serve(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Script], Loopba
     yield start
     for server in servers:
         server.__exit__()
-
-
-@pytest.fixture(scope="session")
-def demo_rubrics() -> dict[str, list[str]]:
-    """The demo's rubrics by task."""
-    text = (files("inspect_clbench.demo") / "rows.jsonl").read_text("utf-8")
-    rows = [json.loads(line) for line in text.split("\n") if line]
-    return {row["metadata"]["task_id"]: row["rubrics"] for row in rows}

@@ -1,181 +1,148 @@
-"""Answers that exist are graded without a model."""
+"""Answers that exist are judged, or their grades taken over, without a model."""
 
 import json
-import logging
-import os
-from collections.abc import Callable
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 from inspect_ai import eval_retry
-from inspect_ai.scorer import INCORRECT
-from inspect_ai.util import registry_create, registry_info
+from inspect_ai.event import InfoEvent
+from inspect_ai.log import EvalLog, EvalSample
+from inspect_ai.scorer import CORRECT, INCORRECT, Score
+from inspect_ai.solver import SolverSpec
 
-from inspect_clbench import ClbenchError, replay
-from inspect_clbench.logs.files import find_logs
-from tests.support.answers import (
-    inference_rows,
-    replayed,
-    samples_by_key,
-    write_lines,
-)
-from tests.support.builders import metrics_of
-from tests.support.programs import inspect
-from tests.support.rows import packed
-from tests.support.server import LoopbackServer, Reply, Script
+from inspect_clbench.errors import ClbenchError
+from inspect_clbench.replay import read_answers, replay
+from tests.support.builders import Row, answered, graded, metrics_of, row, run_eval, spread_rows, write_rows
+from tests.support.scripted import answer_text, scripted_judge
+
+ROWS = spread_rows(4)
+TASKS = [record["metadata"]["task_id"] for record in ROWS]
 
 
-def test_replayed_answers_get_the_scores_of_the_run_they_come_from(
-    demo_log: str, tmp_path: Path
-) -> None:
-    run = samples_by_key(demo_log)
-    rows = inference_rows()
-    paths = []
-    for epoch in (1, 2, 3):
-        answers = {id: s.output.completion for (id, e), s in run.items() if e == epoch}
-        told = [row | {"model_output": answers[row["idx"]]} for row in rows]
-        paths.append(write_lines(tmp_path / f"student_run{epoch}.jsonl", told))
+def answers(letters: str = "yyy") -> list[Row]:
+    """An inference row for each task."""
+    return [answered(record, answer_text(task, letters)) for task, record in zip(TASKS, ROWS, strict=True)]
 
-    log = replayed(paths, tmp_path / "logs")
 
+def replayed(folder: Path, *runs: list[Row], **options: Any) -> EvalLog:
+    files = [write_rows(folder / f"run{n}.jsonl", records) for n, records in enumerate(runs)]
+    settings: dict[str, Any] = {
+        "solver": SolverSpec("inspect_clbench/replay", {"files": files}, {"files": files}),
+        "model": "none/lab/model",
+        "model_roles": {"grader": scripted_judge()},
+        "epochs": len(runs),
+    }
+    return run_eval(write_rows(folder / "rows.jsonl", ROWS), folder, **settings | options)
+
+
+def samples_of(log: EvalLog) -> dict[tuple[str, int], EvalSample]:
+    return {(str(sample.id), sample.epoch): sample for sample in log.samples or []}
+
+
+def score_of(sample: EvalSample) -> Score:
+    (score,) = (sample.scores or {}).values()
+    return score
+
+
+def test_the_nth_file_is_judged_as_epoch_n(tmp_path: Path) -> None:
+    log = replayed(tmp_path, answers("yyy"), answers("yny")[::-1])
     assert log.status == "success", log.error
-    assert set(log.stats.model_usage) == {"clbench_demo/judge"}
-    again = samples_by_key(log)
-    assert again.keys() == run.keys()
-    for key, sample in run.items():
-        assert again[key].output.completion == sample.output.completion
-        assert again[key].messages[-1].text == sample.output.completion
-        theirs, ours = sample.scores["rubric_judge"], again[key].scores["rubric_judge"]  # type: ignore[index]  # every sample here has scores and metadata
-        assert (ours.value, ours.reason) == (theirs.value, theirs.reason)
-        assert ours.metadata["status"] == theirs.metadata["status"]  # type: ignore[index]  # every sample here has scores and metadata
-    assert find_logs([str(tmp_path / "logs")])[0].model == "student"
+    assert log.eval.model == "none/lab/model"
+    assert list(log.stats.model_usage) == ["mockllm/judge"]
+    samples = samples_of(log)
+    for task in TASKS:
+        for epoch, letters in ((1, "yyy"), (2, "yny")):
+            sample = samples[task, epoch]
+            assert sample.output.completion == sample.messages[-1].text == answer_text(task, letters)
+            assert score_of(sample).value == (CORRECT if epoch == 1 else INCORRECT)
+            assert (score_of(sample).metadata or {})["status"] == letters
+            assert sample.output.stop_reason == "unknown"
 
 
-@pytest.mark.parametrize("epochs", [1, 3])
-def test_files_that_do_not_fit_the_epochs_stop_the_run_before_anything_is_judged(
-    epochs: int, tmp_path: Path, serve: Callable[[Script], LoopbackServer]
-) -> None:
-    server = serve(lambda call: Reply("ready"))
-    paths = [write_lines(tmp_path / f"run{n}.jsonl", inference_rows(n)) for n in (1, 2)]
-
-    log = replayed(
-        paths, tmp_path, epochs=epochs, model_roles={"grader": "openai-api/loop/judge"}
-    )
-
-    assert log.status == "error"
-    assert log.error is not None
-    assert f"2 file(s) for {epochs} epoch(s)" in log.error.message
-    assert not log.samples
-    assert server.calls == []
+def test_the_viewer_finds_the_answer_in_an_event(tmp_path: Path) -> None:
+    sample = samples_of(replayed(tmp_path, answers()))["t1", 1]
+    (reference,) = (score_of(sample).metadata or {})["scanner_references"]
+    (event,) = [event for event in sample.events if event.uuid == reference["id"]]
+    assert isinstance(event, InfoEvent)
+    assert event.data == sample.output.completion
 
 
-def test_a_missing_row_is_an_error_and_a_null_answer_a_zero(tmp_path: Path) -> None:
-    rows = inference_rows()
-    missing, null = rows[0]["idx"], rows[1]["idx"]
-    rows[1]["model_output"] = None
-    path = write_lines(tmp_path / "a.jsonl", rows[1:])
-
-    log = replayed([path], tmp_path)
-
-    samples = samples_by_key(log)
-    error = samples[missing, 1].error
+def test_a_missing_row_is_an_error_and_a_null_a_zero(tmp_path: Path) -> None:
+    records = answers()[1:]
+    records[0]["model_output"] = None
+    log = replayed(tmp_path, records)
+    samples = samples_of(log)
+    error = samples["t1", 1].error
     assert error is not None
-    assert f"no row for task {missing}" in error.message
-    assert not samples[missing, 1].scores
-    score = samples[null, 1].scores["rubric_judge"]  # type: ignore[index]  # every sample here has scores and metadata
-    assert (score.value, score.reason) == (INCORRECT, "no_response")
-    assert samples[null, 1].output.choices
-    assert metrics_of(log)["no_response"] >= 1
-    assert sum(bool(sample.scores) for sample in samples.values()) == len(rows) - 1
+    assert "run0.jsonl: no row for task t1. Add it to the file" in error.message
+    assert (score_of(samples["t2", 1]).value, score_of(samples["t2", 1]).reason) == (INCORRECT, "no_response")
+    assert samples["t2", 1].output.choices
 
-
-def test_a_completed_file_completes_the_run(tmp_path: Path) -> None:
-    rows = inference_rows()
-    path = write_lines(tmp_path / "a.jsonl", rows[3:])
-    log = replayed([path], tmp_path)
-    write_lines(tmp_path / "a.jsonl", rows)
-
+    write_rows(tmp_path / "run0.jsonl", [answered(ROWS[0], ""), *records])
     (retried,) = eval_retry(log.location, log_dir=str(tmp_path), display="none")
-
     assert retried.status == "success"
-    assert all(sample.scores for sample in samples_by_key(retried).values())
-
-
-def test_rows_of_no_task_are_named_and_left_out(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    rows = inference_rows()
-    strangers = [rows[0] | {"idx": f"x-{n}", "metadata": {}} for n in range(5)]
-    path = write_lines(tmp_path / "a.jsonl", [*rows, *strangers])
-
-    with caplog.at_level(logging.WARNING, "inspect_clbench.solvers"):
-        log = replayed([path], tmp_path)
-
-    assert log.status == "success"
-    (warning,) = [r.message for r in caplog.records if r.name == "inspect_clbench.solvers"]
-    assert warning.startswith(f"{path}: 5 of {len(rows) + 5} rows fit no task of this run")
-    assert "x-0, x-1, x-2 and 2 more" in warning
-
-
-def test_a_file_of_another_dataset_stops_the_run(tmp_path: Path) -> None:
-    rows = [row | {"idx": f"x-{n}", "metadata": {}} for n, row in enumerate(inference_rows())]
-    log = replayed([write_lines(tmp_path / "a.jsonl", rows)], tmp_path)
-    assert log.status == "error"
-    assert log.error is not None
-    assert "none of its 24 rows fits a task" in log.error.message
-
-
-@pytest.mark.parametrize("ending", [".jsonl.xz", ".json"])
-def test_compressed_files_are_read(ending: str, tmp_path: Path) -> None:
-    path = tmp_path / f"a{ending}"
-    path.write_bytes(packed(inference_rows(), ending))
-    log = replayed([str(path)], tmp_path, limit=2)
-    assert log.status == "success"
-    assert find_logs([log.location])[0].model == "a"
-
-
-def test_rows_are_matched_by_task_id_or_idx(tmp_path: Path) -> None:
-    first, second, third, fourth, *_ = inference_rows()
-    rows = [
-        {**first, "metadata": {}},
-        {key: second[key] for key in ("idx", "model_output")},
-        {**third, "idx": 2},  # it counts rows
-        {key: fourth[key] for key in ("metadata", "model_output")},
-    ]
-    log = replayed([write_lines(tmp_path / "a.jsonl", rows)], tmp_path, limit=4)
-    assert log.status == "success"
-    samples = samples_by_key(log)
-    for row in (first, second, third, fourth):
-        assert samples[row["idx"], 1].output.completion == row["model_output"]
-
-
-def _with(**changed: Any) -> str:
-    return json.dumps({**inference_rows()[0], **changed})
+    assert score_of(samples_of(retried)["t1", 1]).reason == "no_response"
 
 
 @pytest.mark.parametrize(
-    ("line", "message"),
+    ("epochs", "records", "fault"),
     [
-        (_with(), "row 2: task {id} already stands in row 1"),
-        ('{"idx": "cut o', "row 2: not valid JSON"),
-        ("[1]", "row 2: neither metadata.task_id nor idx names a task"),
-        (_with(idx=7, metadata=None), "row 2: neither metadata.task_id nor idx"),
-        (
-            _with(idx="b", metadata={}, model_output=5),
-            "row 2, task b: model_output must be text",
-        ),
-        ('{"idx": "b"}', "row 2, task b: the row has no model_output"),
+        (2, answers(), "replay: 1 files for 2 epochs, but each run needs a file of its own. Use --epochs 1"),
+        (1, [answered(row("x"), "a")], "none of its 1 rows fits a task of this run"),
     ],
 )
-def test_unusable_lines_are_errors_before_the_run(
-    line: str, message: str, tmp_path: Path
+def test_files_that_do_not_fit_stop_the_run_at_its_start(
+    epochs: int, records: list[Row], fault: str, tmp_path: Path
 ) -> None:
+    log = replayed(tmp_path, records, epochs=epochs)
+    assert log.status == "error"
+    assert log.error is not None
+    assert fault in log.error.message
+    assert not log.samples
+
+
+def test_rows_of_no_task_are_left_out_with_a_warning(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    log = replayed(tmp_path, [*answers(), answered(row("x"), "a")], limit=3)
+    assert log.status == "success"
+    assert "2 rows fit no task of this run and are left out" in caplog.text
+
+
+def test_rows_are_found_by_task_id_or_idx(tmp_path: Path) -> None:
+    first, second, third, fourth = answers()
+    records = [
+        first | {"metadata": {}},
+        {key: second[key] for key in ("idx", "model_output")},
+        third | {"idx": 2},  # it counts rows
+        {key: fourth[key] for key in ("metadata", "model_output")},
+    ]
+    path = write_rows(tmp_path / "answers.json.xz", records)
+    assert read_answers(path) == {task: answer_text(task, "yyy") for task in TASKS}
+
+
+LINE = json.dumps(answers()[0])
+
+
+@pytest.mark.parametrize(
+    ("line", "fault"),
+    [
+        (LINE, "row 2: a second answer to task t1"),
+        ('{"idx": "cut o', "row 2: not valid JSON"),
+        ("[1]", "row 2: neither metadata.task_id nor idx names a task"),
+        ('{"idx": 7, "model_output": "a"}', "row 2: neither metadata.task_id nor idx"),
+        ('{"idx": "b", "model_output": 5}', "row 2, task b: model_output must be there, a text or null"),
+        ('{"idx": "b"}', "row 2, task b: model_output must be there"),
+    ],
+)
+def test_unusable_rows_are_named(line: str, fault: str, tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
-    path.write_text(f"{_with()}\n{line}\n")
+    path.write_text(f"{LINE}\n{line}\n")
     with pytest.raises(ClbenchError) as caught:
         replay(files=str(path))
-    assert f"{path}, " + message.format(id=inference_rows()[0]["idx"]) in str(caught.value)
+    assert str(caught.value).startswith(f"{path}, {fault}")
 
 
 @pytest.mark.parametrize("files", ["", [], ["a.jsonl", ""], "no-such-file.jsonl", "a.txt"])
@@ -184,44 +151,112 @@ def test_files_must_be_named_and_there(files: str | list[str]) -> None:
         replay(files=files)
 
 
-def test_a_file_that_was_replaced_is_read_anew(tmp_path: Path) -> None:
-    path = Path(write_lines(tmp_path / "a.jsonl", inference_rows()))
-    replay(files=str(path))
-    stat = path.stat()
-    path.write_bytes(b"x" * stat.st_size)  # nothing but its content has changed
-    os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))
-    with pytest.raises(ClbenchError, match="row 1: not valid JSON"):
-        replay(files=str(path))
-
-
-def test_the_solver_is_registered_and_the_given_name_wins(tmp_path: Path) -> None:
-    path = write_lines(tmp_path / "gpt_run1.jsonl", inference_rows())
-    solver = registry_create("solver", "inspect_clbench/replay", files=path)
-    assert registry_info(solver).name == "inspect_clbench/replay"
-    log = replayed([path], tmp_path, model_name="GPT (low)", limit=1)
-    assert find_logs([log.location])[0].model == "GPT (low)"
-    assert samples_by_key(log).popitem()[1].output.model == "GPT (low)"
-
-
-@pytest.mark.long
-def test_the_model_of_the_command_line_names_who_answered(tmp_path: Path) -> None:
-    path = write_lines(tmp_path / "run1.jsonl", inference_rows())
-    log = replayed([path], tmp_path, model="none/acme/large", limit=1)
-    assert log.eval.model == "none/acme/large"  # which Inspect's viewer shows
-    assert log.samples
-    assert log.samples[0].output.model == "acme/large"
-    assert find_logs([log.location])[0].model == "acme/large"
-
-
-def test_the_command_line_of_the_readme(tmp_path: Path) -> None:
-    for run in (1, 2):
-        write_lines(tmp_path / f"m_run{run}.jsonl", inference_rows(run))
-    command = (
-        "eval inspect_clbench/clbench -T dataset=demo --solver inspect_clbench/replay "
-        "-S files=m_run1.jsonl,m_run2.jsonl --epochs 2 --model none --limit 2 "
-        "--model-role grader=clbench_demo/judge --log-dir logs --display none"
+def imported(folder: Path, *runs: list[Row], **arguments: Any) -> EvalLog:
+    files = [write_rows(folder / f"run{n}.jsonl", records) for n, records in enumerate(runs)]
+    task_args = {"files": files, "judge": "gpt-5.1", "model_name": "lab/model", **arguments}
+    return run_eval(
+        "", folder, task="clbench_graded", model="none/lab/model", model_roles={}, task_args=task_args
     )
-    done = inspect(*command.split(), cwd=tmp_path)
-    assert done.exit_code == 0, done.stderr
-    (log,) = find_logs([str(tmp_path / "logs")])
-    assert (log.header.status, log.model, log.epochs) == ("success", "m", 2)
+
+
+def by_task(log: EvalLog) -> Mapping[str, Score]:
+    return {task: score_of(sample) for (task, _), sample in samples_of(log).items()}
+
+
+def test_graded_rows_become_scores_like_the_scorers(tmp_path: Path) -> None:
+    judged = replayed(tmp_path, answers("y?y"))
+    rows = [
+        answered | {"grading_rationale": "Checked line by line.", "requirement_status": ["yes", "perhaps", "yes"], "score": 0}
+        for answered in answers("y?y")
+    ]  # fmt: skip
+    log = imported(tmp_path, rows)
+    assert log.status == "success", log.error
+    assert metrics_of(log) == metrics_of(judged)
+    for task, score in by_task(log).items():
+        twin = by_task(judged)[task]
+        assert (score.value, score.answer, score.reason) == (twin.value, twin.answer, twin.reason)
+        assert score.metadata is not None
+        assert twin.metadata is not None
+        assert score.metadata.keys() == twin.metadata.keys() | {"grades"}
+        for key in (
+            "epoch",
+            "status",
+            "rubrics_met",
+            "rubrics_total",
+            "inconsistent",
+            "rationales",
+            "task_version",
+        ):
+            assert score.metadata[key] == twin.metadata[key]
+        assert (score.metadata["judge"], score.metadata["judge_prompt"]) == ("gpt-5.1", "not recorded")
+
+
+def test_an_imported_log_says_what_it_is_of(tmp_path: Path) -> None:
+    runs = [[graded(record, score) for record in ROWS] for score in (1, 0)]
+    log = imported(tmp_path, *runs)
+    assert (log.eval.config.epochs, log.eval.dataset.name, log.eval.task_version) == (2, "CL-bench", 2)
+    assert log.eval.headline_metric is not None
+    assert log.eval.headline_metric.scorer == "graded_file"
+    assert log.eval.metadata is not None
+    assert log.eval.metadata["model_name"] == "lab/model"
+    hashes = log.eval.metadata["imported_sha256"]
+    assert len(set(hashes)) == 2
+    # A copy is known whatever the order of its rows.
+    again = imported(tmp_path, runs[1][::-1], dataset="org/name@v1")
+    assert again.eval.metadata is not None
+    assert again.eval.metadata["imported_sha256"] == hashes[1:]
+    assert again.eval.dataset.name == "org/name@v1"
+
+
+def test_scores_count_as_in_the_original_script(tmp_path: Path) -> None:
+    values: list[Any] = [1, 1.0, True, 0, False, "1", None, 2, 0.5, [1]]
+    rows = spread_rows(len(values))
+    log = imported(tmp_path, list(map(graded, rows, values)))
+    scores = by_task(log)
+    assert [scores[f"t{n}"].value for n in range(1, 11)] == [CORRECT] * 3 + [INCORRECT] * 7
+    assert metrics_of(log)["solving_rate"] == 0.3
+
+
+def test_silence_and_failed_judges_are_no_wrong_answers(tmp_path: Path) -> None:
+    rationale = "No verdict, the judge failed: cut_off: {"
+    rows = [graded(ROWS[0], 0, answer=" "), graded(ROWS[1], 0, [], rationale), graded(ROWS[2], 0, None, None)]
+    scores = by_task(imported(tmp_path, rows))
+    assert [scores[task].reason for task in TASKS[:3]] == ["no_response", "grader_failed", None]
+    assert (scores["t2"].metadata or {})["judge_error"].endswith("cut_off: {")
+    assert (scores["t3"].metadata or {})["rationales"] == [""]
+
+
+def test_a_task_that_a_file_lacks_is_that_samples_error(tmp_path: Path) -> None:
+    log = imported(
+        tmp_path, [graded(record, 1) for record in ROWS], [graded(record, 1) for record in ROWS[1:]]
+    )
+    assert log.status == "success"
+    error = samples_of(log)["t1", 2].error
+    assert error is not None
+    assert "run1.jsonl: no row for task t1" in error.message
+    assert sum(bool(sample.scores) for sample in log.samples or []) == 7
+
+
+GOOD = [graded(record, 1) for record in ROWS]
+
+
+@pytest.mark.parametrize(
+    ("runs", "fault"),
+    [
+        ([answers()], "run0.jsonl, row 1, task t1: not graded, the row has no score. Have the answers judged"),
+        ([[GOOD[0], GOOD[0]]], "run0.jsonl, row 2, task t1: this task id already stands in row 1"),
+        ([[GOOD[0] | {"rubrics": []}]], "run0.jsonl, row 1, task t1: rubrics"),
+        ([[GOOD[0] | {"model_output": 3}]], "run0.jsonl, row 1, task t1: model_output"),
+        ([[]], "run0.jsonl: the dataset has no rows"),
+        ([GOOD, GOOD[::-1]], "run1.jsonl: the same answers and scores as in "),
+        ([GOOD, [GOOD[0] | {"rubrics": ["Another."]}]], "run1.jsonl, task t1: messages, rubrics or metadata differ"),
+        ([], "No file was named"),
+    ],
+)  # fmt: skip
+def test_files_that_are_no_graded_runs_of_the_same_tasks(
+    runs: list[list[Row]], fault: str, tmp_path: Path
+) -> None:
+    with pytest.raises(ClbenchError) as caught:
+        imported(tmp_path, *runs)
+    assert fault in str(caught.value)
+    assert not list(tmp_path.glob("*.eval"))

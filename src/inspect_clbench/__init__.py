@@ -9,36 +9,20 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from inspect_clbench.errors import ClbenchError
-    from inspect_clbench.exam.sitting import ask_judge, exam_verdict
-    from inspect_clbench.exchange.imports import clbench_graded
-    from inspect_clbench.metrics.error_types import error_type_coverage, error_type_rates
-    from inspect_clbench.metrics.exam import exam_figures
-    from inspect_clbench.metrics.solving import judging, solving, solving_by
-    from inspect_clbench.scoring.error_types import error_types
+    from inspect_clbench.exam.task import judge_exam
     from inspect_clbench.scoring.rubric_judge import rubric_judge
-    from inspect_clbench.solvers import replay
-    from inspect_clbench.tasks import clbench, clbench_life, judge_exam
+    from inspect_clbench.tasks import clbench, clbench_graded, clbench_life
 
     __version__: str
 
 __all__ = [
     "ClbenchError",
     "__version__",
-    "ask_judge",
     "clbench",
     "clbench_graded",
     "clbench_life",
-    "error_type_coverage",
-    "error_type_rates",
-    "error_types",
-    "exam_figures",
-    "exam_verdict",
     "judge_exam",
-    "judging",
-    "replay",
     "rubric_judge",
-    "solving",
-    "solving_by",
 ]
 
 

@@ -1,234 +1,231 @@
-"""Judging again the answers of a log whose judge failed; all other scores stay as they are."""
+"""Asking judges again for rows without a verdict; all other scores of a log stay as they are."""
 
-from collections.abc import Mapping, Sequence
-from copy import deepcopy
+import os
+import tempfile
+from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from inspect_ai import score
-from inspect_ai.log import EvalLog, EvalSample, recompute_metrics
-from inspect_ai.model import ModelConfig, get_model
+from inspect_ai.log import EvalLog, EvalSample, read_eval_log, recompute_metrics, write_eval_log
+from inspect_ai.model import GenerateConfig, Model, ModelConfig, ModelUsage, get_model
+from inspect_ai.scorer import Score
 from rich.text import Text
 
-from inspect_clbench.benchmarks import (
-    DEFAULT_JUDGE,
-    GRADER,
-    RUBRIC_JUDGE,
-    VERDICT_SCORERS,
-    bound_graders,
-)
+from inspect_clbench.benchmarks import GRADER, TASK_VERSION
 from inspect_clbench.errors import ClbenchError
-from inspect_clbench.logs.rewriting import rewrite_log
-from inspect_clbench.progress import inspect_display, tell
-from inspect_clbench.scoring.graders import with_usage_of
+from inspect_clbench.files import replacing
+from inspect_clbench.judge.prompt import load_judge_prompt
+from inspect_clbench.results.logs import find_logs, readable, verdict_scores
 from inspect_clbench.scoring.rubric_judge import rubric_judge
-from inspect_clbench.text import counted, one_line, public_url, redacted
 
-_ERROR_TYPES = "error_types"
-_PROMPTS = ("builtin", "upstream")
+# How a verdict was asked for, in the metadata of its score.
+_SETTINGS = ("judge", "judge_effort", "judge_prompt", "judge_prompt_sha256", "share", "task_version")
 
 
 @dataclass(frozen=True)
 class Regraded:
-    """What came of asking again."""
+    """What came of asking again for the rows of one log."""
 
-    location: str
-    asked: int
-    still_failed: int
-    labelled_before: int = 0  # with a verdict now, and error types from before
-    reasons: tuple[str, ...] = ()  # why the judge failed again, each once
+    log: str
+    rows: int
+    """Without a verdict before."""
+    judged: int
+    """Of them, with a verdict now."""
+    reasons: list[str]
+    """Why the others have none, each once."""
+
+    def __str__(self) -> str:
+        text = f"{self.log}: {self.rows:,} rows had no verdict, {self.judged:,} of them have one now."
+        return "\n".join([text, *self.reasons])
 
 
-def regrade(
-    log_file: str,
-    *,
-    judge: str | None = None,
-    output: str | None = None,
-    trust_log: bool = False,
-) -> Regraded:
-    """Judge again the answers whose verdict failed; all other samples stay as they are.
+class Row(NamedTuple):
+    """A score without a verdict: its sample and its name."""
 
-    Whatever stops it, the verdicts that were given until then are written.
+    sample: EvalSample
+    name: str
+
+    @property
+    def score(self) -> Score:
+        return (self.sample.scores or {})[self.name]
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        return self.score.metadata or {}
+
+
+def regrade(logs: Sequence[str], judge: str | None = None) -> list[Regraded]:
+    """Ask again for the rows of logs whose judge gave no verdict, and write the logs in place.
+
+    Each row is asked for as its score says: the same judge, prompt and settings. Whatever stops
+    it, the verdicts that were given until then are written.
 
     Args:
-        log_file: The log, which is replaced once everything is done.
-        judge: The model to ask; the log's own judge when not given.
-        output: A new file to write instead of replacing the log.
-        trust_log: Ask the log's own judge even at an address or with model arguments that
-            only the log names. Your API key is sent there.
+        logs: Log files, folders or URLs.
+        judge: Another model to ask; its verdicts are named after it.
     """
-    again = _Again(log_file, judge, trust_log)
-    location = rewrite_log(log_file, again, output=output)
-    if again.stopped_by is not None:
-        raise again.stopped_by
-    return Regraded(
-        location=location,
-        asked=again.asked,
-        still_failed=again.asked - len(again.judged),
-        labelled_before=sum(_ERROR_TYPES in (sample.scores or {}) for sample in again.judged),
-        reasons=tuple(dict.fromkeys(again.reasons)),
-    )
+    return [_regrade(readable(header.location), judge) for header in find_logs(logs)]
 
 
-class _Again:
-    """Asks again for the rows of a log without a verdict."""
+def _regrade(path: str, judge: str | None) -> Regraded:
+    before = _state(path)
+    log = read_eval_log(path)
+    rows = [
+        Row(sample, name)
+        for sample in log.samples or []
+        for name in verdict_scores(sample.scores or {})
+        if (sample.scores or {})[name].reason == "grader_failed"
+    ]
+    if not rows:
+        return Regraded(path, 0, 0, [])
+    groups: defaultdict[tuple[Any, ...], list[Row]] = defaultdict(list)
+    for row in rows:
+        groups[tuple(row.metadata.get(key) for key in _SETTINGS)].append(row)
+    judges = [_judges(path, log, group[0].metadata, judge) for group in groups.values()]
+    _recompute(path, log)  # what would go wrong at the end is found before anything is paid
+    try:
+        for group, models in zip(groups.values(), judges, strict=True):
+            _ask(log, group, models)
+    finally:
+        _recompute(path, log)
+        _write(path, log, before)
+    errors = [str(row.metadata["judge_error"]) for row in rows if row.score.reason == "grader_failed"]
+    return Regraded(path, len(rows), len(rows) - len(errors), list(dict.fromkeys(errors)))
 
-    def __init__(self, log_file: str, judge: str | None, trust_log: bool) -> None:
-        self.log_file, self.judge, self.trust_log = log_file, judge, trust_log
-        self.asked = 0
-        self.judged: list[EvalSample] = []
-        self.reasons: list[str] = []
-        self.stopped_by: BaseException | None = None
 
-    def __call__(self, log: EvalLog) -> bool:
-        judge = LogJudge(self.log_file, self.judge, self.trust_log)
-        judge.check(log)
-        samples = log.samples or []
-        places = [place for place, sample in enumerate(samples) if _failed(sample)]
-        if not places:
-            return False
-        new = deepcopy([samples[place] for place in places])
-        for sample in new:
-            sample.scores = {}
-        options = judge.options(log)
-        for line in judge.described(log, options):
-            tell(line)
-        self.stopped_by = judge.ask(log, new, options)
-        for place, sample in zip(places, new, strict=True):
-            if sample.scores:  # else the judge did not come to it
-                name = _failed(samples[place]) or RUBRIC_JUDGE
-                given = sample.scores[RUBRIC_JUDGE]
-                before = samples[place].scores or {}
-                given = with_usage_of(given, before[name]) if name in before else given
-                sample.scores = {**before, name: given}
-                samples[place] = sample
-                self.asked += 1
-                if not _failed(sample):
-                    self.judged.append(sample)
-                else:
-                    self.reasons.append(str((given.metadata or {}).get("judge_error", "")))
-        if self.stopped_by is not None:
-            if not self.asked:
-                raise self.stopped_by
-            tell(f"Stopped after {self.asked:,} of {counted(len(places), 'row')}.")
+def _judges(path: str, log: EvalLog, metadata: dict[str, Any], judge: str | None) -> list[Model]:
+    """The models to ask, once it is sure that they can be asked the same as before.
+
+    Templates, addresses and arguments of models are the user's, never the log's: a log comes from
+    anywhere, and could have a file's content or the user's key sent where it says.
+    """
+    version, prompt = metadata.get("task_version", 1), metadata.get("judge_prompt")
+    if version != TASK_VERSION:
+        raise ClbenchError(
+            f"{path}: judged with version {version} of the task, and verdicts of two versions do "
+            "not mix. Ask again with the release of inspect-clbench that made the log."
+        )
+    is_ours = prompt in ("builtin", "upstream")
+    if not is_ours or load_judge_prompt(str(prompt)).sha256 != metadata.get("judge_prompt_sha256"):
+        raise ClbenchError(
+            f"{path}: its judge was asked with a prompt that is none of this package's ({prompt}). Have the "
+            "log judged with your copy: inspect score LOG --scorer inspect_clbench/rubric_judge "
+            "-S judge_prompt=FILE --action append"
+        )
+    try:
+        if judge:
+            return [_model(judge, GenerateConfig())]
+        return [_logged_judge(config) for config in _judge_configs(log, metadata)]
+    except Exception as ex:
+        # Inspect's own message about a missing key is rich markup.
+        problem = Text.from_markup(str(getattr(ex, "message", ex))).plain
+        raise ClbenchError(
+            f"{path}: the judge cannot be asked: {' '.join(problem.split())} Or name another one: --judge "
+            "provider/model"
+        ) from None
+
+
+def _judge_configs(log: EvalLog, metadata: dict[str, Any]) -> list[ModelConfig]:
+    """The judges of a score with their settings, which the log has of models bound to the role."""
+    bound = (log.eval.model_roles or {}).get(GRADER, [])
+    logged = {config.model: config for config in (bound if isinstance(bound, list) else [bound])}
+    names, effort = metadata["judge"].split(", "), metadata.get("judge_effort")
+    efforts = effort.split(", ") if effort else [None] * len(names)
+    return [
+        logged.get(name)
+        or ModelConfig.model_validate({"model": name, "config": {"reasoning_effort": effort or None}})
+        for name, effort in zip(names, efforts, strict=True)
+    ]
+
+
+def _logged_judge(config: ModelConfig) -> Model:
+    model = _model(config.model, config.config)
+    if config.args or (config.base_url and config.base_url != model.api.base_url):
+        raise ClbenchError(
+            f"the log names an address or arguments of {config.model} that your environment does not: "
+            f"{config.base_url or 'no address'}, {config.args or 'no arguments'}. Set the address as you did for "
+            "the run."
+        )
+    return model
+
+
+def _model(name: str, config: GenerateConfig) -> Model:
+    # Not memoized: its connections would outlive the event loop of one call of `score`.
+    return get_model(
+        name, config=config, memoize=False
+    )  # inspect-evals-lint: ignore[get_model_location] -- a command, not a task: there is no run that could bind models
+
+
+def _ask(log: EvalLog, rows: Sequence[Row], judges: list[Model]) -> None:
+    """Give rows new scores, as far as that comes."""
+    # No model that the log names is built but the judge, and of a sample's scores none is in the way.
+    spec = log.eval.model_copy(update={"model_roles": None})
+    samples = [row.sample.model_copy(update={"scores": {}}) for row in rows]
+    part = log.model_copy(update={"samples": samples, "eval": spec, "results": None})
+    metadata = rows[0].metadata
+    scorer = rubric_judge(judge_prompt=metadata["judge_prompt"], share=metadata.get("share", 1.0))
+    try:
+        score(
+            part, scorer, model="none/none", model_roles={GRADER: judges}, action="append", copy=False
+        )  # not a copy: what is judged before an error is there after it
+    finally:
+        for row, sample in zip(rows, samples, strict=True):
+            for new in (sample.scores or {}).values():
+                _add_usage(new, row.score)
+                row.sample.scores = {**(row.sample.scores or {}), row.name: new}
+                row.sample.events = sample.events
+
+
+def _add_usage(new: Score, earlier: Score) -> None:
+    """Add what the earlier asks of a row used and cost to its new score."""
+    metadata, before = new.metadata or {}, earlier.metadata or {}
+    usages = metadata["judge_usage"]
+    for judge, usage in before.get("judge_usage", {}).items():
+        total = ModelUsage(**usage) + ModelUsage(**usages.get(judge, {}))
+        usages[judge] = total.model_dump(exclude_none=True)
+    costs = [usage.get("total_cost") or 0.0 for usage in before.get("judge_usage", {}).values()]
+    is_known = metadata["cost"] is not None and before.get("cost") is not None
+    metadata["cost"] = metadata["cost"] + sum(costs) if is_known else None
+
+
+def _recompute(path: str, log: EvalLog) -> None:
+    """Compute the metrics anew, without running the file of a task that the log names."""
+    spec = log.eval
+    log.eval = spec.model_copy(update={"task_file": None})
+    try:
         recompute_metrics(log)
-        return True
+    except Exception as ex:
+        raise ClbenchError(
+            f"{path}: its metrics cannot be computed here ({ex}). They may be another release's: have the log "
+            "judged anew, with inspect score LOG --scorer inspect_clbench/rubric_judge --action overwrite"
+        ) from None
+    finally:
+        log.eval = spec
 
 
-class LogJudge:
-    """The judge of a log, or another one, to be asked about its answers."""
+def _write(path: str, log: EvalLog, before: tuple[int, int, int] | None) -> None:
+    """Replace a log, unless somebody else wrote to it meanwhile."""
+    try:
+        if before is None:
+            write_eval_log(log, path, if_match_etag=log.etag)
+            return
+        with replacing(path) as file:
+            write_eval_log(log, file.name, "json" if path.endswith(".json") else "eval")
+            if _state(path) != before:
+                raise ClbenchError("somebody else wrote to it meanwhile")
+    except Exception as ex:  # of a disk or a server
+        handle, kept = tempfile.mkstemp(Path(path).suffix, f"{Path(path).stem}-regraded-")
+        os.close(handle)
+        write_eval_log(log, kept)
+        raise ClbenchError(f"{path}: left as it is ({ex}). The log with the new verdicts: {kept}") from None
 
-    def __init__(
-        self, log_file: str, judge: str | None = None, trust_log: bool = False
-    ) -> None:
-        self.log_file, self.judge, self.trust_log = log_file, judge, trust_log
 
-    def check(self, log: EvalLog) -> None:
-        """Refuse a log of another benchmark."""
-        if log.eval.task_registry_name is None or not log.eval.task.startswith(
-            "inspect_clbench/clbench"
-        ):
-            raise ClbenchError(
-                f"{self.log_file}: a log of {log.eval.task}, not of this benchmark."
-            )
-
-    def described(self, log: EvalLog, options: Mapping[str, Any]) -> list[str]:
-        """Who will be asked, and whether that comes from the log."""
-        return _described(self.judge, self._graders(log), options)
-
-    def _graders(self, log: EvalLog) -> list[ModelConfig]:
-        return [] if self.judge else bound_graders(log.eval.model_roles)
-
-    def ask(
-        self,
-        log: EvalLog,
-        samples: Sequence[EvalSample],
-        options: Mapping[str, Any],
-        action: Literal["append", "overwrite"] = "overwrite",
-    ) -> BaseException | None:
-        """Give the samples new scores, as far as that comes; returns what stopped it."""
-        graders = self._graders(log)
-        # Of the models that the header names, the judge's alone are needed: the others
-        # would be built too, which can load or start something.
-        roles = {GRADER: graders} if graders else None
-        spec = log.eval.model_copy(update={"model_roles": roles})
-        part = log.model_copy(update={"samples": list(samples), "eval": spec, "results": None})
-        try:
-            if not self.trust_log:
-                self._check_address(graders)
-            score(
-                part,
-                rubric_judge(**options),
-                model="none/none",
-                model_roles={GRADER: self.judge} if self.judge else None,
-                action=action,
-                display=inspect_display(),
-                copy=False,  # what is judged before an error is there after it
-            )
-        except ClbenchError as ex:
-            return ex
-        except Exception as ex:
-            # Inspect's own message about a missing key is rich markup.
-            told = Text.from_markup(str(getattr(ex, "message", ex))).plain
-            error = f"{self.log_file}: the judge cannot be asked ({one_line(redacted(told))})."
-            return ClbenchError(f"{error} Name another one: --judge provider/model")
-        except KeyboardInterrupt as ex:
-            return ex
+def _state(path: str) -> tuple[int, int, int] | None:
+    """What changes when a local file is written to; None where the path is a URL."""
+    if "://" in path:
         return None
-
-    def options(self, log: EvalLog) -> dict[str, Any]:
-        """The options of the log's scorer; a path in them is not this user's."""
-        scorers = log.eval.scorers or []
-        found = next((s.options for s in scorers if s.name.endswith(RUBRIC_JUDGE)), None) or {}
-        prompt = found.get("judge_prompt", _PROMPTS[0])
-        if prompt not in _PROMPTS:
-            raise ClbenchError(
-                f"{self.log_file}: its judge was asked with a template of the user's own, "
-                f"judge_prompt={one_line(str(prompt))}, and a path out of a log is not opened. "
-                "Have the log judged with your copy: inspect score LOG --scorer "
-                "inspect_clbench/rubric_judge -S judge_prompt=FILE --action append"
-            )
-        return dict(found)
-
-    def _check_address(self, graders: list[ModelConfig]) -> None:
-        """Refuse to send the user's key where only the log says so."""
-        for one in graders:
-            if not one.base_url and not one.args:
-                continue
-            own = get_model(
-                one.model, memoize=False
-            ).api.base_url  # inspect-evals-lint: ignore[get_model_location] -- asks for its address, not for an answer
-            if one.args or one.base_url != own:
-                raise ClbenchError(
-                    f"{self.log_file}: the log names {_named(one)}, but your environment says "
-                    f"{public_url(own) if own else 'nothing of an address'}. Your API key would be sent there. "
-                    "Name a judge of your own with --judge provider/model, or say --yes if "
-                    "you know that address and these arguments."
-                )
-
-
-def _described(
-    judge: str | None, graders: list[ModelConfig], options: Mapping[str, Any]
-) -> list[str]:
-    if judge:
-        lines = [f"Judge: {judge} (--judge)"]
-    else:
-        lines = [f"Judge, from the log: {_named(one)}" for one in graders]
-    lines = lines or [f"Judge: {DEFAULT_JUDGE}, the default; the log names none"]
-    told = ", ".join(f"{name}={value}" for name, value in options.items())
-    return [*lines, f"Options of the judge, from the log: {told}"] if told else lines
-
-
-def _named(judge: ModelConfig) -> str:
-    settings = judge.config.model_dump(exclude_none=True)
-    address = public_url(judge.base_url) if judge.base_url else None
-    told = {"base_url": address, **judge.args, **settings}
-    parts = [f"{name}={value}" for name, value in told.items() if value is not None]
-    return redacted(f"{judge.model} ({', '.join(parts)})") if parts else judge.model
-
-
-def _failed(sample: EvalSample) -> str | None:
-    """The name of the score that has no verdict because its judge failed."""
-    scores = sample.scores or {}
-    own = next((name for name in VERDICT_SCORERS if name in scores), None)
-    return own if own and scores[own].reason == "grader_failed" else None
+    stat = Path(path).stat()
+    return stat.st_ino, stat.st_size, stat.st_mtime_ns

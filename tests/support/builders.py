@@ -1,50 +1,129 @@
-"""Small rows, verdicts and scores to build tests from."""
+"""Small rows, files of rows, verdicts and scores to build tests from."""
 
+import gzip
+import io
 import json
+import lzma
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet
 from inspect_ai import eval
 from inspect_ai.log import EvalLog
 from inspect_ai.model import get_model
 from inspect_ai.scorer import SampleScore, Score
 
 from inspect_clbench.benchmarks import CLBENCH
+from inspect_clbench.data.sources import DEMO, read_rows
 
-SUB_TO_CATEGORY = {s: c for c, subs in CLBENCH.groups.items() for s in subs}
+SUB_TO_CATEGORY = {sub: name for name, c in CLBENCH.categories.items() for sub in c.sub_categories}
 SUB_CATEGORIES = list(SUB_TO_CATEGORY)
+
+Row = dict[str, Any]
 
 
 def row(
     task_id: str,
+    /,
     *,
     context: str = "",
     sub_category: str = "Finance",
-    rubrics: Sequence[str] = ("Says one.", "Says two.", "Says three."),
+    rubrics: Sequence[Any] = ("Says one.", "Says two.", "Says three."),
     question: str = "",
-) -> dict[str, Any]:
-    """A row in the dataset's format; the question names the task."""
-    return {
+    **changes: Any,
+) -> Row:
+    """A row in the dataset's format; the question names the task.
+
+    Further keywords replace keys of the row, or of its metadata.
+    """
+    metadata = {
+        "task_id": task_id,
+        "context_id": context or f"context-{task_id}",
+        "context_category": SUB_TO_CATEGORY.get(sub_category),
+        "sub_category": sub_category,
+    }
+    record: Row = {
         "messages": [
             {"role": "system", "content": "Learn from the context."},
             {"role": "user", "content": question or f"Context of {context}.\nTASK={task_id}"},
         ],
         "rubrics": list(rubrics),
-        "metadata": {
-            "task_id": task_id,
-            "context_id": context or f"context-{task_id}",
-            "context_category": SUB_TO_CATEGORY[sub_category],
-            "sub_category": sub_category,
-        },
+        "metadata": metadata,
+    }
+    for key, value in changes.items():
+        (metadata if key in metadata else record)[key] = value
+    return record
+
+
+def spread_rows(count: int) -> list[Row]:
+    """Rows `t1`, `t2`, ... of all sub-categories, two to a context."""
+    return [
+        row(f"t{n}", context=f"context-{(n + 1) // 2}", sub_category=SUB_CATEGORIES[(n - 1) // 2 % 18])
+        for n in range(1, count + 1)
+    ]
+
+
+def demo_rows() -> list[Row]:
+    """The rows of the demo."""
+    return [record for _, record in read_rows(DEMO, CLBENCH)]
+
+
+def answered(record: Row, answer: str | None) -> Row:
+    """A row as the original script writes it beside a model's answer."""
+    return {
+        "idx": record["metadata"]["task_id"],
+        "messages": record["messages"],
+        "model_output": answer,
+        "rubrics": record["rubrics"],
+        "metadata": record["metadata"],
     }
 
 
-def write_rows(path: Path, rows: Sequence[dict[str, Any]]) -> str:
-    """Write rows as JSON lines and return the path."""
-    text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
-    path.write_text(text, encoding="utf-8")
+def graded(
+    record: Row,
+    score: Any,
+    status: Any = ("yes", "no", "yes"),
+    rationale: Any = "Checked.",
+    answer: str = "An answer.",
+) -> Row:
+    """A row as the original script writes it after grading."""
+    grades = {"grading_rationale": rationale, "requirement_status": status, "score": score}
+    return answered(record, answer) | grades
+
+
+def packed(records: Sequence[Any], ending: str) -> bytes:
+    """The content of a file with such an ending (`.jsonl`, `.json.xz`, ...)."""
+    kind, _, compression = ending.removeprefix(".").partition(".")
+    match kind:
+        case "jsonl":
+            content = "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records).encode()
+        case "json":
+            content = json.dumps(list(records), ensure_ascii=False, indent=1).encode()
+        case _:
+            table = io.BytesIO()
+            pyarrow.parquet.write_table(pa.Table.from_pylist(list(records)), table)
+            content = table.getvalue()
+    match compression:
+        case "gz":
+            return gzip.compress(content)
+        case "xz":
+            return lzma.compress(content)
+        case "zst":
+            return bytes(pa.compress(content, "zstd", asbytes=True))
+    return content
+
+
+def write_rows(path: Path, rows: Sequence[Any]) -> str:
+    """Write rows to a file whose ending says in which form, and return the path."""
+    path.write_bytes(packed(rows, path.name[path.name.index(".") :]))
     return str(path)
+
+
+def read_lines(path: Path | str) -> list[Row]:
+    """The rows of a file of JSON lines."""
+    return [json.loads(line) for line in Path(path).read_bytes().split(b"\n") if line]
 
 
 def verdict(score: Any, status: Sequence[Any] = (), rationale: str = "Checked.") -> str:
@@ -82,9 +161,7 @@ def sample_score(
     )
 
 
-def run_eval(
-    dataset: str, log_dir: Path | str, *, task: str = "clbench", **kwargs: Any
-) -> EvalLog:
+def run_eval(dataset: str, log_dir: Path | str, *, task: str = "clbench", **kwargs: Any) -> EvalLog:
     """Run a benchmark and return its log; on loopback models unless others are given."""
     task_args = {"dataset": dataset, **(kwargs.pop("task_args", None) or {})}
     options: dict[str, Any] = {
@@ -94,9 +171,7 @@ def run_eval(
         "max_retries": 1,  # a mistake in a script must not be retried for ever
         **kwargs,
     }
-    (log,) = eval(
-        f"inspect_clbench/{task}", task_args=task_args, log_dir=str(log_dir), **options
-    )
+    (log,) = eval(f"inspect_clbench/{task}", task_args=task_args, log_dir=str(log_dir), **options)
     return log
 
 

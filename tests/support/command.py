@@ -1,7 +1,6 @@
 """The command `clbench`, called in this process."""
 
 import io
-import re
 import sys
 from contextlib import redirect_stderr, redirect_stdout
 from typing import NamedTuple, TextIO
@@ -37,12 +36,6 @@ def clbench(*arguments: str, stderr: TextIO | None = None) -> Result:
         except SystemExit as ex:
             code = ex.code if isinstance(ex.code, int) else int(ex.code is not None)
     return Result(code, *(_content(stream) for stream in streams))
-
-
-def usage_error(result: Result) -> str:
-    """The words of a mistake in the arguments, without the frame around them."""
-    assert (result.exit_code, result.stdout) == (2, "")
-    return " ".join(re.sub(r"[\u2500-\u257f]", " ", result.stderr).split())
 
 
 def _content(stream: io.TextIOWrapper) -> str:

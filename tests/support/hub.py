@@ -25,14 +25,10 @@ class Hub(FileServer):
     def _respond(self, path: str) -> Response:
         path = unquote(urlparse(path).path)
         api, files = f"/api/datasets/{self.dataset}/", f"/datasets/{self.dataset}/resolve/"
-        if path.startswith(api + "commits/"):
-            return _json([_commit(hash) for hash in self.history])
         if path.startswith(api + "revision/"):
             return self._info(path.removeprefix(api + "revision/"))
         if path.startswith(api + "tree/"):
             return self._tree(path.removeprefix(api + "tree/"))
-        if path.startswith(api + "paths-info/"):
-            return self._tree(path.removeprefix(api + "paths-info/"))
         if path.startswith(files):
             revision, _, name = path.removeprefix(files).partition("/")
             return self._file(revision, name)
@@ -75,16 +71,6 @@ class Hub(FileServer):
 
 def _oid(content: bytes) -> str:
     return hashlib.sha1(content).hexdigest()
-
-
-def _commit(hash: str) -> dict[str, Any]:
-    return {
-        "id": hash,
-        "title": "Update rows",
-        "message": "",
-        "authors": [{"user": "somebody"}],
-        "date": "2026-05-01T00:00:00.000Z",
-    }
 
 
 def _json(content: Any) -> Response:

@@ -40,9 +40,7 @@ PROBE = "Reply with the single word: ready"
 
 def tasks(*ids: str, **fields: Any) -> list[dict[str, Any]]:
     """Rows of three rubrics, two tasks to a context."""
-    return [
-        row(id, context=f"context-{number // 2}", **fields) for number, id in enumerate(ids)
-    ]
+    return [row(id, context=f"context-{number // 2}", **fields) for number, id in enumerate(ids)]
 
 
 def scripted_eval(
@@ -52,7 +50,6 @@ def scripted_eval(
     *,
     model: str = "student",
     judge: str | Sequence[str] = "judge",
-    says: Says | None = None,
     **options: Any,
 ) -> EvalLog:
     """Run the benchmark on these rows, as many times as the plan has runs."""
@@ -62,18 +59,25 @@ def scripted_eval(
         rows_file(folder, rows),
         folder,
         model=_model(model, _student(model, plan, asked)),
-        model_roles={
-            "grader": [_model(j, _judge(plan=(says or {}).get(j), asked=asked)) for j in judges]
-        },
+        model_roles={"grader": [scripted_judge(name) for name in judges]},
         epochs=runs_of(plan),
         max_samples=1,  # so that the n-th call for a task is the n-th run
         **options,
     )
 
 
-def scripted_judge(name: str = "judge", turn: bool = False, plan: Plan | None = None) -> Model:
-    """A judge that reads its verdict off the answer, or the contrary of it, or off a plan."""
-    return _model(name, _judge(turn=turn, plan=plan))
+def scripted_judge(name: str = "judge", turn: bool = False) -> Model:
+    """A judge that reads its verdict off the answer, or the contrary of it."""
+
+    def judge(input: Sequence[Any], *_: Any) -> ModelOutput:
+        prompt = input[-1].text
+        if prompt == PROBE:
+            return scripted_output("judge", "ready", ModelUsage())
+        outcome = re.search(r"Answer to \S+\.\nSTATUS=(\S+)", prompt)
+        assert outcome, prompt
+        return scripted_output("judge", judge_reply(outcome[1], turn), JUDGE_USAGE)
+
+    return _model(name, judge)
 
 
 def rows_file(folder: Path, rows: Sequence[dict[str, Any]]) -> str:
@@ -129,20 +133,3 @@ def _student(model: str, plan: Plan, asked: Counter[str]) -> Callable[..., Model
         return scripted_output(model, answer_text(task, outcome), STUDENT_USAGE)
 
     return answer
-
-
-def _judge(
-    *, turn: bool = False, plan: Plan | None = None, asked: Mapping[str, int] | None = None
-) -> Callable[..., ModelOutput]:
-    def judge(input: Sequence[Any], *_: Any) -> ModelOutput:
-        prompt = input[-1].text
-        if prompt == PROBE:
-            return scripted_output("judge", "ready", ModelUsage())
-        found = re.search(r"Answer to (\S+)\.\nSTATUS=(\S+)", prompt)
-        assert found, prompt
-        task, outcome = found.groups()
-        if plan is not None:
-            outcome = plan[task][asked[task] - 1 if asked else 0]
-        return scripted_output("judge", judge_reply(outcome, turn), JUDGE_USAGE)
-
-    return judge

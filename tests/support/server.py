@@ -92,9 +92,7 @@ class LoopbackServer:
     def _serve(self) -> None:
         asyncio.set_event_loop(self._loop)
         server = self._loop.run_until_complete(
-            asyncio.start_server(
-                self._connection, "127.0.0.1", type(self)._process_port, limit=1 << 26
-            )
+            asyncio.start_server(self._connection, "127.0.0.1", type(self)._process_port, limit=1 << 26)
         )
         self.port = type(self)._process_port = server.sockets[0].getsockname()[1]
         self._ready.set()
@@ -105,9 +103,7 @@ class LoopbackServer:
         self._loop.run_until_complete(asyncio.sleep(0.05))
         self._loop.close()
 
-    async def _connection(
-        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
-    ) -> None:
+    async def _connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             while await self._request(reader, writer):
                 pass
@@ -116,9 +112,7 @@ class LoopbackServer:
         finally:
             writer.close()
 
-    async def _request(
-        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
-    ) -> bool:
+    async def _request(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
         head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
         path = head.split(" ", 2)[1]
         length = next(
@@ -144,9 +138,7 @@ class LoopbackServer:
         return True
 
     @staticmethod
-    async def _send(
-        writer: asyncio.StreamWriter, status: int, fields: dict[str, str], content: Any
-    ) -> None:
+    async def _send(writer: asyncio.StreamWriter, status: int, fields: dict[str, str], content: Any) -> None:
         payload = json.dumps(content).encode()
         headers = "".join(f"{k}: {v}\r\n" for k, v in fields.items())
         writer.write(
@@ -209,9 +201,7 @@ def _responses_payload(call: Call, reply: Reply, tokens: int, written: int) -> d
         part: dict[str, Any] = {"type": "refusal", "refusal": reply.refusal}
     else:
         part = {"type": "output_text", "text": reply.text or "", "annotations": []}
-    incomplete = {"length": "max_output_tokens", "content_filter": "content_filter"}.get(
-        reply.finish_reason
-    )
+    incomplete = {"length": "max_output_tokens", "content_filter": "content_filter"}.get(reply.finish_reason)
     return {
         "id": "resp_1",
         "object": "response",

@@ -2,8 +2,8 @@
 
 import hashlib
 import reprlib
-from collections.abc import Iterable, Iterator
-from typing import Annotated, Any, Literal, TypeVar
+from collections.abc import Iterable
+from typing import Annotated, Any, Literal, Self
 
 from inspect_ai.dataset import Sample
 from inspect_ai.model import ChatMessageAssistant, ChatMessageSystem, ChatMessageUser
@@ -15,19 +15,14 @@ from pydantic import (
     ConfigDict,
     Field,
     ValidationError,
+    ValidationInfo,
     model_validator,
 )
 
 from inspect_clbench.benchmarks import Benchmark
 from inspect_clbench.errors import ClbenchError
 
-_CHAT_MESSAGES = {
-    "system": ChatMessageSystem,
-    "user": ChatMessageUser,
-    "assistant": ChatMessageAssistant,
-}
-
-_MOST_ID = 1_000
+_CHAT_MESSAGES = {"system": ChatMessageSystem, "user": ChatMessageUser, "assistant": ChatMessageAssistant}
 
 
 def _rubric_text(rubric: Any) -> Any:
@@ -36,22 +31,12 @@ def _rubric_text(rubric: Any) -> Any:
 
 
 def _encodable(text: str) -> str:
-    if not text.isascii():
-        text.encode()  # half a character, which JSON can hold, reaches no model
+    text.encode()  # half a character, which JSON can hold, reaches no model
     return text
 
 
-def _storable(task_id: str) -> str:
-    if "\x00" in task_id or len(task_id) > _MOST_ID:
-        raise ValueError(
-            "no log can keep a sample under an id with a NUL character, or with more than "
-            f"{_MOST_ID:,} characters; give the task another id"
-        )
-    return task_id
-
-
 Text = Annotated[str, AfterValidator(_encodable)]
-Name = Annotated[str, Field(min_length=1)]
+Name = Annotated[str, Field(pattern=r"^[^\x00]+$")]
 
 
 class Message(BaseModel):
@@ -63,9 +48,9 @@ class Message(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _without_nulls(cls, message: Any) -> Any:
-        # Tables have each column in each row: what a message lacks is null there.
-        if isinstance(message, dict) and len(message) > 2:
+    def _drop_nulls(cls, message: Any) -> Any:
+        # Parquet has each column in each row: what a message lacks is null there.
+        if isinstance(message, dict):
             return {key: value for key, value in message.items() if value is not None}
         return message
 
@@ -73,12 +58,10 @@ class Message(BaseModel):
 class Metadata(BaseModel):
     model_config = ConfigDict(strict=True)
 
-    task_id: Annotated[Name, AfterValidator(_storable)]
+    task_id: Name
     context_id: Name | None = None
     context_category: str
-    sub_category: str = Field(
-        validation_alias=AliasChoices("sub_category", "context_subcategory")
-    )
+    sub_category: str = Field(validation_alias=AliasChoices("sub_category", "context_subcategory"))
 
 
 class Row(BaseModel):
@@ -90,113 +73,90 @@ class Row(BaseModel):
     rubrics: list[Annotated[Text, BeforeValidator(_rubric_text)]] = Field(min_length=1)
     metadata: Metadata
 
-    def fingerprint(self) -> str:
-        """A short hash of the messages and rubrics, to tell rows of the same id apart."""
-        texts = [text for m in self.messages for text in (m.role, m.content)]
-        return text_hash(str(len(texts)), *texts, *self.rubrics)
+    @model_validator(mode="after")
+    def _check_against_benchmark(self, info: ValidationInfo) -> Self:
+        benchmark = info.context
+        assert isinstance(benchmark, Benchmark)
+        metadata = self.metadata
+        category = benchmark.categories.get(metadata.context_category)
+        if self.messages[-1].role != "user":
+            raise ValueError(f"the last message must be the user's, not the {self.messages[-1].role}'s")
+        if benchmark.has_contexts and metadata.context_id is None:
+            raise ValueError("metadata.context_id is missing")
+        if category is None:
+            raise ValueError(f"unknown context_category; use one of: {', '.join(benchmark.categories)}")
+        if metadata.sub_category not in category.sub_categories:
+            raise ValueError(f"unknown sub_category; use one of: {', '.join(category.sub_categories)}")
+        return self
 
     def as_sample(self) -> Sample:
+        metadata = self.metadata
         return Sample(
-            id=self.metadata.task_id,
-            input=[_CHAT_MESSAGES[m.role](content=m.content) for m in self.messages],
+            id=metadata.task_id,
+            input=[_CHAT_MESSAGES[message.role](content=message.content) for message in self.messages],
             metadata={
-                "context_id": self.metadata.context_id,
-                "context_category": self.metadata.context_category,
-                "sub_category": self.metadata.sub_category,
+                **metadata.model_dump(exclude={"task_id"}),
                 # Small enough for a log's sample summaries, from which reports are made.
-                "turns": sum(m.role == "user" for m in self.messages),
-                "prompt_chars": sum(len(m.content) for m in self.messages),
+                "prompt_chars": sum(len(message.content) for message in self.messages),
                 "fingerprint": self.fingerprint(),
                 "rubrics": self.rubrics,
             },
         )
 
-
-def text_hash(*texts: str) -> str:
-    """A short hash of some texts, in 16 hex digits."""
-    digest = hashlib.blake2b(digest_size=8)
-    for text in texts:
-        content = text.encode()
-        digest.update(b"%d:" % len(content))
-        digest.update(content)
-    return digest.hexdigest()
-
-
-R = TypeVar("R", bound=Row)
+    def fingerprint(self) -> str:
+        """A short hash of messages and rubrics, to tell rows of the same id apart."""
+        texts = [text for message in self.messages for text in (message.role, message.content)]
+        digest = hashlib.blake2b(digest_size=8)
+        for text in [str(len(texts)), *texts, *self.rubrics]:
+            content = text.encode()
+            digest.update(b"%d:" % len(content) + content)
+        return digest.hexdigest()
 
 
-def validated_rows(
-    records: Iterable[tuple[int, Any]], source: str, benchmark: Benchmark, row_type: type[R]
-) -> Iterator[R]:
-    """The typed rows of raw records; the first one that is wrong is an error."""
-    first_seen: dict[str, int] = {}
+def read_samples(records: Iterable[tuple[int, Any]], source: str, benchmark: Benchmark) -> list[Sample]:
+    """The samples of raw rows, in their order.
+
+    Args:
+        records: Rows with their numbers in the source.
+        source: The name of the source, for errors.
+        benchmark: Whose categories the rows must have.
+
+    Raises:
+        ClbenchError: The first row that is not valid, with its number and its task.
+    """
+    samples: list[Sample] = []
+    numbers: dict[str, int] = {}
     for number, record in records:
-        row = _parsed(record, number, source, row_type)
-        metadata = row.metadata
-        where = f"{source}, row {number}, task {metadata.task_id}"
-        if (role := row.messages[-1].role) != "user":
+        sample = _validated(record, f"{source}, row {number}", benchmark).as_sample()
+        if (earlier := numbers.setdefault(str(sample.id), number)) != number:
             raise ClbenchError(
-                f"{where}: the last message must be the user's, this one is the {role}'s."
+                f"{source}, row {number}, task {sample.id}: this task id already stands in row {earlier}. "
+                "Each task needs an id of its own; remove one of the rows."
             )
-        if (earlier := first_seen.setdefault(metadata.task_id, number)) != number:
-            raise ClbenchError(
-                f"{where}: the task id already stands in row {earlier}. "
-                "Each task must have an id of its own; remove one of the rows."
-            )
-        if benchmark.has_contexts and metadata.context_id is None:
-            raise ClbenchError(f"{where}: metadata.context_id is missing.")
-        known = benchmark.groups.get(metadata.context_category)
-        if known is None:
-            raise ClbenchError(
-                f"{where}: unknown context_category {metadata.context_category!r}. "
-                f"{benchmark.title} knows: {', '.join(benchmark.categories)}."
-            )
-        if metadata.sub_category not in known:
-            raise ClbenchError(
-                f"{where}: unknown sub_category {metadata.sub_category!r} in "
-                f"{metadata.context_category}, which has: {', '.join(known)}."
-            )
-        yield row
-    if not first_seen:
+        samples.append(sample)
+    if not samples:
         raise ClbenchError(f"{source}: the dataset has no rows.")
+    return samples
 
 
-def _parsed(record: Any, number: int, source: str, row_type: type[R]) -> R:
+def _validated(record: Any, place: str, benchmark: Benchmark) -> Row:
     try:
-        return row_type.model_validate(record)
+        return Row.model_validate(record, context=benchmark)
     except ValidationError as ex:
         error = ex.errors(include_url=False)[0]
-        task_id = _task_id(record) or "unknown"
-        place = ".".join(str(part) for part in error["loc"]) or "row"
+        field = ".".join(map(str, error["loc"]))
+        problem = error["msg"].removeprefix("Value error, ")
+        value = f" (it is {reprlib.repr(error['input'])[:60]})" if field else ""
         raise ClbenchError(
-            f"{source}, row {number}, task {task_id}: {place}: {error['msg']} "
-            f"(found {_shown(error['input'])}). A row has messages (role and content), "
-            "rubrics (texts) and metadata (task_id, context_id, context_category, "
-            "sub_category)."
+            f"{place}, task {task_of(record) or 'unknown'}: {field + ': ' if field else ''}{problem}{value}. "
+            "A row has messages (role and content), rubrics (texts) and metadata (task_id, context_id, "
+            "context_category, sub_category)."
         ) from None
 
 
-def _shown(value: Any) -> str:
-    text = reprlib.repr(value)
-    return text if len(text) <= 60 else text[:60] + "…"
-
-
-def _name_in(record: Any, key: str) -> str | None:
-    name = record.get(key) if isinstance(record, dict) else None
-    return name if isinstance(name, str) and name else None
-
-
-def _task_id(record: Any) -> str | None:
-    metadata = record.get("metadata") if isinstance(record, dict) else None
-    return _name_in(metadata, "task_id")
-
-
-def answered_task(record: Any, where: str) -> str:
-    """The task that a row of the original scripts answers; `where` is for the error."""
-    # `idx` repeats the task id; other tools count rows in it, so the metadata go first.
-    if task_id := _task_id(record) or _name_in(record, "idx"):
-        return task_id
-    raise ClbenchError(
-        f"{where}: neither metadata.task_id nor idx names a task. Expected a row as the "
-        "original scripts write it: idx, messages, model_output, rubrics, metadata."
-    )
+def task_of(record: Any) -> str | None:
+    """The task that a row names; `idx` repeats the id, but other tools count rows in it."""
+    record = record if isinstance(record, dict) else {}
+    metadata = record.get("metadata")
+    names = [metadata.get("task_id") if isinstance(metadata, dict) else None, record.get("idx")]
+    return next((name for name in names if isinstance(name, str) and name), None)

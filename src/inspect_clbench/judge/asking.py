@@ -5,57 +5,72 @@ without a score.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 import anyio
-from inspect_ai.event import ModelEvent
-from inspect_ai.log import transcript
 from inspect_ai.model import (
-    CachePolicy,
     ChatMessageUser,
     GenerateConfig,
     Model,
     ModelOutput,
     ModelUsage,
+    get_model,
+    model_roles,
 )
 from inspect_ai.util import LimitExceededError, sample_limits
 from tenacity import RetryError
 
-from inspect_clbench.judge.prompt import CUT_OFF
-from inspect_clbench.judge.reply import Failure
-from inspect_clbench.judge.verdict import Verdict
-from inspect_clbench.text import one_line, redacted
+from inspect_clbench.benchmarks import DEFAULT_JUDGE, GRADER, Effort
+from inspect_clbench.judge.verdict import MOST_SHOWN, Failure, Reason
+from inspect_clbench.text import one_line, redacted, shortened
 
-# One request may take this long: reasoning judges need minutes for long rubric lists.
-ATTEMPT_SECONDS = 600
-# Unless it goes into a batch, which providers promise within a day.
-BATCH_SECONDS = 26 * 3600
-
-# Providers' clients retry by themselves (OpenAI's twice), so Inspect need not; between
-# two attempts the judge gets time to recover, enough for a rate limit per minute.
-_RETRIES = 0
+ATTEMPTS = 3
+# Seconds between two attempts: time to recover, enough for a rate limit per minute.
 PAUSES = (10.0, 60.0)
 
-# The request was understood and turned down for a reason that another try, of this
-# row or of any other, will not change.
+# Reasoning judges need minutes for long lists of rubrics. A request in a batch may take the day
+# that providers promise.
+_ATTEMPT_SECONDS = 600
+_BATCH_SECONDS = 26 * 3600
+
+# The request was understood and turned down for a reason that another try, of this row or of
+# any other, will not change: the key, the money, the model's name.
 _PERMANENT_STATUS = {401, 402, 403, 404}
 
-_MOST_MESSAGE = 10_000
-
 T = TypeVar("T")
+Reader = Callable[[str, bool], T | Failure]
+"""Makes of a reply's text, and of whether it ended at a length limit, what was asked for."""
 
 
 @dataclass(frozen=True)
-class Judge:
-    """A judging model and the limits it is called with."""
+class Reply(Generic[T]):
+    """What came of asking one judge about one answer."""
 
-    model: Model
-    limits: GenerateConfig
+    judge: str
+    result: T | Failure
+    attempts: int
+    usage: ModelUsage
+    """Of all attempts together."""
+    refused: bool = False
+    """Whether the judge turned the request down for good: it cannot work at all."""
 
     @property
-    def name(self) -> str:
-        return str(self.model)
+    def failure(self) -> Failure | None:
+        return self.result if isinstance(self.result, Failure) else None
+
+
+def bound_judges(effort: Effort) -> list[Model]:
+    """The models of the role `grader`, or the default judge; never the model under test by accident.
+
+    Args:
+        effort: The reasoning effort of the default judge. Others keep the settings of their role.
+    """
+    models = model_roles().get(GRADER)
+    if models is None:
+        config = GenerateConfig(reasoning_effort=effort)
+        return [get_model(role=GRADER, default=DEFAULT_JUDGE, config=config)]
+    return models if isinstance(models, list) else [models]
 
 
 def in_running_sample() -> bool:
@@ -67,154 +82,99 @@ def in_running_sample() -> bool:
     return True
 
 
-def judge_limits(own: GenerateConfig, run: GenerateConfig = GenerateConfig()) -> GenerateConfig:
-    """Bounds for one attempt: the judge's own settings, then those of the run, then ours.
+async def ask(judge: Model, prompt: str, read: Reader[T]) -> Reply[T]:
+    """Ask until there is a reply that can be read, at most three times.
 
-    Inspect retries without end by default and never gives up a request that hangs.
-    With three attempts and a client that retries twice, these bounds allow nine
-    requests for a row, and a judge that hangs ends after one time limit per attempt:
-    `timeout` ends the retries of an attempt once a request has used the limit up.
+    Args:
+        judge: The model.
+        prompt: Its one message.
+        read: What makes of a reply what was asked for, or a failure.
     """
-    seconds = BATCH_SECONDS if own.batch else ATTEMPT_SECONDS
-    attempt_timeout = _first(own.attempt_timeout, run.attempt_timeout, seconds)
-    return GenerateConfig(
-        max_retries=_first(own.max_retries, run.max_retries, _RETRIES),
-        attempt_timeout=attempt_timeout,
-        timeout=_first(own.timeout, run.timeout, attempt_timeout),
-    )
-
-
-def _first(*wishes: int | None) -> int | None:
-    return next(wish for wish in wishes if wish is not None)
-
-
-@dataclass(frozen=True)
-class Asked(Generic[T]):
-    """What came of asking one judge about one answer."""
-
-    judge: str
-    result: T | Failure
-    attempts: int
-    permanent: bool = False  # the failure says that this judge cannot work at all
-    usage: ModelUsage = field(default_factory=ModelUsage)  # of all its replies
-    output: ModelOutput | None = None  # the last reply; none if the last request failed
-
-    @property
-    def found(self) -> T | None:
-        return None if isinstance(self.result, Failure) else self.result
-
-    @property
-    def failure(self) -> Failure | None:
-        return self.result if isinstance(self.result, Failure) else None
-
-
-Judgement = Asked[Verdict]
-
-
-async def ask(
-    judge: Judge, prompt: str, read: Callable[[str, bool], T | Failure], attempts: int = 3
-) -> Asked[T]:
-    """Ask until there is a reply that can be used, at most `attempts` times.
-
-    `read` makes of a reply's text, and of whether it ended at a length limit, what was
-    asked for or a failure.
-    """
-    result: Failure = Failure("empty_reply", "never asked")
-    prompt = _sendable(prompt)
+    name = str(judge)
     usage = ModelUsage()
-    output = None
-    for attempt in range(1, attempts + 1):
+    failure = Failure("empty_reply")
+    for attempt in range(1, ATTEMPTS + 1):
+        config = _limits(judge.config)
+        if attempt > 1:
+            config.cache = False  # an unreadable reply must not be handed out again
         try:
-            output = await judge.model.generate(
-                [ChatMessageUser(content=prompt)],
-                config=judge.limits.merge(GenerateConfig(cache=_fresh_cache(attempt))),
-            )
-            usage += output.usage or ModelUsage()
-            found = read_output(output, read)
+            output = await judge.generate([ChatMessageUser(content=_sendable(prompt))], config=config)
         except LimitExceededError:
             raise  # the user's own limit on the sample, not the judge's failure
         except Exception as ex:
-            output = None
-            result, permanent = _call_failure(ex)
-            if permanent:
-                return Asked(judge.name, result, attempt, permanent, usage)
-            if result.kind == "call_failed" and attempt < attempts:
-                await anyio.sleep(PAUSES[min(attempt, len(PAUSES)) - 1])
+            failure, refused = _failed_call(ex)
+            if refused:
+                return Reply(name, failure, attempt, usage, refused=True)
+            if failure.reason == "call_failed" and attempt < ATTEMPTS:
+                await anyio.sleep(PAUSES[attempt - 1])
             continue
-        if not isinstance(found, Failure):
-            return Asked(judge.name, found, attempt, usage=usage, output=output)
-        result = found
-    return Asked(judge.name, result, attempts, usage=usage, output=output)
+        usage += output.usage or ModelUsage()
+        result = _read_output(output, read)
+        if not isinstance(result, Failure):
+            return Reply(name, result, attempt, usage)
+        failure = result
+    return Reply(name, failure, ATTEMPTS, usage)
+
+
+async def probe(judge: Model) -> Failure | None:
+    """Find out with one small request whether a judge can work at all.
+
+    Returns:
+        A failure only for a permanent reason. A judge that is slow or overloaded now may still
+        do its work later.
+    """
+    # No cache: a judge that worked yesterday is asked today.
+    config = GenerateConfig(max_retries=0, attempt_timeout=60, batch=False, cache=False)
+    try:
+        await judge.generate("Reply with the single word: ready", config=config)
+    except Exception as ex:
+        failure, refused = _failed_call(ex)
+        return failure if refused else None
+    return None
+
+
+def _limits(config: GenerateConfig) -> GenerateConfig:
+    """Bounds for one attempt; the time is the judge's own setting where it has one.
+
+    Providers' clients retry by themselves, OpenAI's twice, so Inspect need not, whatever the run's
+    or the judge's settings say: with three attempts that makes nine requests for a row.
+    """
+    seconds = config.attempt_timeout or (_BATCH_SECONDS if config.batch else _ATTEMPT_SECONDS)
+    return GenerateConfig(max_retries=0, attempt_timeout=seconds)
 
 
 def _sendable(text: str) -> str:
-    # With a mark in place of each lone surrogate, which no request can carry.
+    # With a mark in place of each half of a character, which no request can carry.
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
-def read_output(output: ModelOutput, read: Callable[[str, bool], T | Failure]) -> T | Failure:
+def _read_output(output: ModelOutput, read: Reader[T]) -> T | Failure:
     """What a judge's output says, or why that cannot be told."""
     if output.empty:
         return Failure("empty_reply", "a reply without choices")
-    stop = output.stop_reason
-    found = read(output.completion, stop in CUT_OFF)
-    if isinstance(found, Failure) and (stop == "content_filter" or _is_refusal(output)):
-        return Failure("refused", found.detail)
-    return found
+    # Where a provider turns a request down (HTTP 400 with a code such as content_filter, invalid_prompt
+    # or context_length_exceeded) Inspect returns the error's text as the completion, and a refusal's text
+    # likewise. They may quote the request, and with it a verdict that the answer planted: no reply.
+    details = output.choices[0].stop_details
+    is_refusal = details is not None and details.type in ("refusal", "content_filter")
+    if is_refusal or output.stop_reason in ("content_filter", "model_length"):
+        reason: Reason = "cut_off" if output.stop_reason == "model_length" else "refused"
+        return Failure(reason, shortened(redacted(output.completion), MOST_SHOWN))
+    return read(output.completion, output.stop_reason == "max_tokens")
 
 
-def _is_refusal(output: ModelOutput) -> bool:
-    content = output.message.content
-    return not isinstance(content, str) and any(
-        part.type == "text" and part.refusal for part in content
-    )
-
-
-def _fresh_cache(attempt: int) -> CachePolicy | None:
-    """A cache policy under which an unusable reply is not handed out again.
-
-    The user's own policy is known only from what Inspect resolved for the call
-    before, which stands in the transcript.
-    """
-    if attempt == 1:
-        return None
-    calls = (e for e in reversed(transcript().events) if isinstance(e, ModelEvent))
-    policy = next((call.config.cache for call in calls), None)
-    if not policy:
-        return None
-    base = policy if isinstance(policy, CachePolicy) else CachePolicy()
-    return base.model_copy(update={"scopes": {**base.scopes, "attempt": str(attempt)}})
-
-
-def _call_failure(ex: BaseException) -> tuple[Failure, bool]:
+def _failed_call(ex: BaseException) -> tuple[Failure, bool]:
     """Why a call failed, and whether the judge cannot work at all."""
     # The provider's own error stands behind Inspect's retries.
     while isinstance(ex, RetryError) and (last := ex.last_attempt.exception()):
         ex = last
-    # The attribute's name is common to the clients of OpenAI, Anthropic, Mistral and
-    # Inspect's own errors; Google calls it code.
+    # The attribute's name is common to the clients of OpenAI, Anthropic, Mistral and Inspect's own
+    # errors; Google calls it code.
     status = getattr(ex, "status_code", None) or getattr(ex, "code", None)
-    permanent = isinstance(status, int) and status in _PERMANENT_STATUS
     name = type(ex).__name__
     if "Timeout" in name:
-        return Failure("timeout", f"no reply in time ({name})"), permanent
+        return Failure("timeout", f"no reply in time ({name})"), False
     # Inspect's own error holds the whole request; the provider's words are enough.
-    message = str(getattr(ex, "provider_message", None) or ex)[:_MOST_MESSAGE]
-    return Failure("call_failed", f"{name}: {one_line(redacted(message))}"[:500]), permanent
-
-
-async def probe(judge: Judge) -> Failure | None:
-    """Find out with one small request whether a judge can work at all.
-
-    Returns a failure only for a permanent reason: a refused key, an unknown model.
-    A judge that is slow or overloaded now may still do its work later.
-    """
-    try:
-        await judge.model.generate(
-            "Reply with the single word: ready",
-            config=GenerateConfig(max_retries=0, attempt_timeout=60, timeout=60, batch=False),
-        )
-    except Exception as ex:
-        failure, permanent = _call_failure(ex)
-        return failure if permanent else None
-    return None
+    message = str(getattr(ex, "provider_message", None) or ex)[:10_000]
+    detail = f"{name}: {one_line(redacted(message))}"[:500]
+    return Failure("call_failed", detail), isinstance(status, int) and status in _PERMANENT_STATUS

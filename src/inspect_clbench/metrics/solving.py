@@ -1,86 +1,40 @@
-"""The solving rate: per run, per group, its std over runs and its clustered standard error.
+"""The solving rate: of a run, of a group, its std over runs and its clustered standard error.
 
-All metrics are unreduced: they see every score of every run, whatever reducer is set, and
-know the run from the epoch that the scorer wrote down. They are total functions without any
-state between calls, because Inspect calls them while an eval runs, after it, and again when
-somebody edits a score in place.
+All metrics are unreduced: they see every score of every run, whatever reducer is set, and know
+the run from the epoch that the scorer wrote down. They are total functions without any state
+between calls, because Inspect calls them while an eval runs, after it, and again when somebody
+edits a score in place.
 """
 
 import math
 import statistics
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from inspect_ai.scorer import CORRECT, NOANSWER, Metric, SampleScore, Value, metric
 
 NAN = float("nan")
 
+_LENGTH_LIMITS = ("max_tokens", "model_length")
+
 
 class Trial(NamedTuple):
-    """One answer in one run: what the arithmetic needs to know of a score."""
+    """An answer in one run: what the arithmetic needs to know of a score."""
 
     run: int
-    cluster: str  # the context, or another group that the answer belongs to
-    solved: float  # 0 or 1, or a share of something
-    weight: float = 1.0  # for how many tasks of the benchmark it stands: more in a draw
-
-
-def runs_of(scores: Iterable[SampleScore]) -> Iterator[tuple[int, SampleScore]]:
-    """Each score with its run: its epoch or, where it names none, n for a sample's n-th."""
-    unnamed: Counter[Any] = Counter()
-    for sample_score in scores:
-        run = (sample_score.score.metadata or {}).get("epoch")
-        if not isinstance(run, int):
-            unnamed[sample_score.sample_id] += 1
-            run = unnamed[sample_score.sample_id]
-        yield run, sample_score
-
-
-def trials(
-    scores: Iterable[SampleScore], group_key: str, *, alone: bool = False
-) -> list[Trial]:
-    """The scores that count, with the group of each; those left unscored do not.
-
-    A sample without a group is one of its own if it counts `alone`, else its group is "".
-    """
-    found = []
-    for run, sample_score in runs_of(scores):
-        value = sample_score.score.value
-        if value != NOANSWER:
-            told = sample_score.sample_metadata or {}
-            own = sample_score.sample_id if alone else None
-            group = str(told.get(group_key) or own or "")
-            found.append(Trial(run, group, value == CORRECT, weight_in(told)))
-    return found
-
-
-def weight_in(metadata: Mapping[str, Any], default: float = 1.0) -> float:
-    """The weight that a sample's metadata gives it; full runs name none."""
-    weight = metadata.get("weight")
-    if not isinstance(weight, int | float) or not 0 < weight < math.inf:
-        return default
-    return float(weight)
+    group: str
+    """The context, or the category, that the answer belongs to."""
+    solved: float
+    """0 or 1, or the share of the rubrics that it meets."""
 
 
 def run_rates(trials: Iterable[Trial]) -> list[float]:
-    """The solving rate of each run, in the order of the runs; a weighted mean in a draw."""
-    return [rate for rate, _ in _rates(trials).values()]
-
-
-def _rates(trials: Iterable[Trial]) -> dict[int, tuple[float, float]]:
-    """Rate and sum of weights of each run."""
-    total: Counter[tuple[int, float]] = Counter()
-    solved: defaultdict[tuple[int, float], float] = defaultdict(float)
-    for run, _, value, weight in trials:
-        total[run, weight] += 1
-        solved[run, weight] += value
-    # There are few different weights: whole numbers are added up before they are weighed.
-    sums: dict[int, tuple[float, float]] = {}
-    for (run, weight), count in sorted(total.items()):
-        met, of = sums.get(run, (0.0, 0.0))
-        sums[run] = met + weight * solved[run, weight], of + weight * count
-    return {run: (met / of, of) for run, (met, of) in sums.items()}
+    """The rate of each run, in the order of the runs."""
+    values: defaultdict[int, list[float]] = defaultdict(list)
+    for trial in trials:
+        values[trial.run].append(trial.solved)
+    return [statistics.fmean(values[run]) for run in sorted(values)]
 
 
 def mean_rate(rates: Sequence[float]) -> float:
@@ -88,38 +42,31 @@ def mean_rate(rates: Sequence[float]) -> float:
     return statistics.fmean(rates) if rates else NAN
 
 
-def std_over_runs(rates: Sequence[float]) -> float:
-    """The paper's std: sample standard deviation (n - 1) of the runs' rates."""
-    return statistics.stdev(rates) if len(rates) > 1 else NAN
-
-
-def residuals(trials: Sequence[Trial]) -> dict[str, float]:
-    """How far each context moves the mean of the runs' rates; together they are 0.
-
-    All runs of a task belong to its context; a trial weighs its weight / (runs x weights
-    of its run), as in the mean of the runs' rates.
-    """
-    rates = _rates(trials)
-    found: defaultdict[str, float] = defaultdict(float)
-    # Equal trials are added at once: a few hundred products instead of thousands.
-    for (run, cluster, solved, weight), count in Counter(trials).items():
-        rate, weights = rates[run]
-        found[cluster] += count * weight * (solved - rate) / weights / len(rates)
-    return dict(found)
+def _mean_and_std(trials: Iterable[Trial], name: str, std_name: str) -> dict[str, float]:
+    """The mean and, of two or more runs, the paper's std: the sample standard deviation (n - 1)."""
+    rates = run_rates(trials)
+    std = {std_name: statistics.stdev(rates)} if len(rates) > 1 else {}
+    return {name: mean_rate(rates), **std}
 
 
 def clustered_stderr(trials: Sequence[Trial]) -> float:
-    """Standard error of the mean rate, clustered on contexts.
+    """Standard error of the mean of the runs' rates, clustered on contexts.
 
     The sandwich estimator with the finite-cluster factor C / (C - 1) that Inspect's
-    `stderr(cluster=...)` uses.
+    `stderr(cluster=...)` uses. All runs of a task belong to its context. Where nobody or
+    everybody solved there is nothing to estimate it from: nan, as 0 would say certainty.
     """
-    parts = residuals(trials)
-    if len(parts) < 2:
+    if len({trial.solved for trial in trials}) < 2:
         return NAN
-    return math.sqrt(
-        math.fsum(value * value for value in parts.values()) * len(parts) / (len(parts) - 1)
-    )
+    sizes = Counter(trial.run for trial in trials)
+    rates = dict(zip(sorted(sizes), run_rates(trials), strict=True))
+    shifts: defaultdict[str, float] = defaultdict(float)  # how far each context moves the mean
+    for run, context, solved in trials:
+        shifts[context] += (solved - rates[run]) / sizes[run] / len(rates)
+    count = len(shifts)
+    if count < 2:
+        return NAN
+    return math.sqrt(math.fsum(shift * shift for shift in shifts.values()) * count / (count - 1))
 
 
 @metric(scores="unreduced")
@@ -127,39 +74,33 @@ def solving() -> Metric:
     """`solving_rate`, its `std` over runs (two or more) and its clustered `stderr`."""
 
     def compute(scores: list[SampleScore]) -> Value:
-        found = trials(scores, "context_id", alone=True)
-        rates = run_rates(found)
-        values = {"solving_rate": mean_rate(rates)}
-        if len(rates) > 1:
-            values["std"] = std_over_runs(rates)
-        return {**values, "stderr": clustered_stderr(found)}
+        # A task without a context is one of its own.
+        trials = [
+            Trial(run, _group(score, "context_id") or str(score.sample_id), score.score.value == CORRECT)
+            for run, score in _counted(scores)
+        ]
+        return {**_mean_and_std(trials, "solving_rate", "std"), "stderr": clustered_stderr(trials)}
 
     return compute
 
 
 @metric(scores="unreduced")
-def solving_by(
-    group_key: str, std: bool = True, metric: dict[str, str] | None = None
-) -> Metric:
-    """Solving rate per group, and `<group> (std)` over runs where asked for.
+def solving_by(group_key: str, metric: dict[str, str] | None = None) -> Metric:
+    """Solving rate of each group, and `<group> (std)` over runs (two or more).
 
     Args:
         group_key: The key of the sample's metadata that names its group.
-        std: Whether to add the std over runs.
         metric: The label of the groups' table in the log viewer, as `name`.
     """
 
     def compute(scores: list[SampleScore]) -> Value:
         groups: defaultdict[str, list[Trial]] = defaultdict(list)
-        for trial in trials(scores, group_key):
-            groups[trial.cluster].append(trial)
-        groups.pop("", None)  # those that name no group
-        values = {}
-        for name in sorted(groups):
-            rates = run_rates(groups[name])
-            values[name] = mean_rate(rates)
-            if std and len(rates) > 1:
-                values[f"{name} (std)"] = std_over_runs(rates)
+        for run, score in _counted(scores):
+            if group := _group(score, group_key):
+                groups[group].append(Trial(run, group, score.score.value == CORRECT))
+        values: dict[str, float] = {}
+        for group in sorted(groups):
+            values |= _mean_and_std(groups[group], group, f"{group} (std)")
         return values
 
     return compute
@@ -167,50 +108,63 @@ def solving_by(
 
 @metric(scores="unreduced")
 def judging() -> Metric:
-    """How well the rubrics were met, and how far the judge can be relied on."""
+    """How well the rubrics were met, and how far answers and judge can be relied on."""
 
     def compute(scores: list[SampleScore]) -> Value:
-        reasons = Counter(one.score.reason for one in scores)
-        shares = []
-        left_out = inconsistent = 0
-        for run, one in runs_of(scores):
-            metadata = one.score.metadata or {}
-            met, total = metadata.get("rubrics_met"), metadata.get("rubrics_total")
-            share = rubric_share(met, total, one.score.value == CORRECT)
-            inconsistent += bool(metadata.get("inconsistent"))
-            if one.score.value == NOANSWER or share is None:
-                left_out += 1
-            else:
-                shares.append(Trial(run, "", share, weight_in(one.sample_metadata or {})))
+        reasons = Counter(score.score.reason for score in scores)
         failures = reasons["grader_failed"]
+        shares = [
+            Trial(run, "", share)
+            for run, score in _counted(scores)
+            if (share := _rubric_share(score)) is not None
+        ]
         return {
             "rubric_rate": mean_rate(run_rates(shares)),
-            "rubric_rate_left_out": left_out,
             "judge_coverage": 1 - failures / len(scores) if scores else NAN,
             "judge_failures": failures,
             "no_response": reasons["no_response"],
-            "inconsistent_verdicts": inconsistent,
+            "inconsistent_verdicts": sum(bool(_metadata(score).get("inconsistent")) for score in scores),
+            "cut_off_answers": sum(_metadata(score).get("stop_reason") in _LENGTH_LIMITS for score in scores),
         }
 
     return compute
 
 
-def rubric_share(met: Any, total: Any, solved: bool) -> float | None:
-    """The share of rubrics that an answer met; None where it is not known.
+def _counted(scores: Iterable[SampleScore]) -> Iterator[tuple[int, SampleScore]]:
+    """The scores that count, with their runs; those that a person left unscored do not.
 
-    One that is solved without a usable status list counts as meeting all. One that failed
-    without it may have met any number but all.
+    The run is the epoch that a score names or, where it names none, n for a sample's n-th.
     """
-    if total and isinstance(met, int) and isinstance(total, int):
+    unnamed: Counter[Any] = Counter()
+    for score in scores:
+        run = _metadata(score).get("epoch")
+        if not isinstance(run, int):
+            unnamed[score.sample_id] += 1
+            run = unnamed[score.sample_id]
+        if score.score.value != NOANSWER:
+            yield run, score
+
+
+def _group(score: SampleScore, key: str) -> str:
+    return str((score.sample_metadata or {}).get(key) or "")
+
+
+def _metadata(score: SampleScore) -> dict[str, Any]:
+    return score.score.metadata or {}
+
+
+def _rubric_share(score: SampleScore) -> float | None:
+    """The share of rubrics that an answer meets; None where it is not known.
+
+    A solved answer without a usable status list meets all of them. One that failed without it
+    may meet any number but all.
+    """
+    met, total = _metadata(score).get("rubrics_met"), _metadata(score).get("rubrics_total")
+    if isinstance(met, int) and isinstance(total, int) and total:
         return met / total
-    return 1.0 if solved else None
+    return 1.0 if score.score.value == CORRECT else None
 
 
 def clbench_metrics() -> list[Metric | dict[str, list[Metric]]]:
     """The metrics of a rubric-judged run, headline first."""
-    return [
-        solving(),
-        judging(),
-        solving_by("context_category", metric={"name": "Category"}),
-        solving_by("sub_category", std=False, metric={"name": "Sub-category"}),
-    ]
+    return [solving(), judging(), solving_by("context_category", metric={"name": "Category"})]

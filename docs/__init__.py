@@ -1,1 +1,0 @@
-"""The sources of the documentation site, and the script that generates its reference."""

@@ -1,1 +1,0 @@
-"""Files for others: those of the original scripts, and sheets that people fill in."""

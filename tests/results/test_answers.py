@@ -1,0 +1,549 @@
+"""The frame: which answers of which logs count, and what a row says of them."""
+
+import logging
+import math
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from inspect_ai import Task, eval
+from inspect_ai.dataset import Sample
+from inspect_ai.log import EvalLog, read_eval_log, write_eval_log
+from inspect_ai.model import get_model
+from inspect_ai.scorer import match
+
+from inspect_clbench.errors import ClbenchError
+from inspect_clbench.results.answers import answers_df, dataset_of
+from inspect_clbench.scoring.rubric_judge import rubric_judge
+from tests.support.builders import row
+from tests.support.logs import make_log
+from tests.support.s3 import s3_client
+from tests.support.scripted import STUDENT_USAGE, scripted_judge, scripted_output, tasks
+
+ROWS = tasks("a", "b", "c", "d")
+YES, NO = ["yyy"], ["nnn"]
+
+
+def runs(answers: pd.DataFrame) -> dict[int, str]:
+    """The runs of a frame of one series: tasks that are solved in capitals, unanswered ones in brackets."""
+    assert answers["name"].nunique() == 1, set(answers["name"])
+
+    words: dict[int, str] = {}
+    for task, run, solved in answers.sort_values("id")[["id", "run", "solved"]].itertuples(index=False):
+        word = f"({task})" if math.isnan(solved) else task.upper() if solved else task
+        words[run] = words.get(run, "") + word
+    return words
+
+
+def edited(path: str, edit: Callable[[EvalLog], Any]) -> str:
+    """A log with a change in it."""
+    log = read_eval_log(path)
+    edit(log)
+    write_eval_log(log, path)
+    return path
+
+
+def warnings(caplog: pytest.LogCaptureFixture) -> list[str]:
+    return [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING]
+
+
+# What a row says.
+
+
+def test_each_outcome(tmp_path: Path) -> None:
+    plan = {"a": ["yyn", "yyy"], "b": ["yyn!", "garbled"], "c": ["", "error"], "d": ["yy?~", "missing"]}
+    answers = answers_df(make_log(tmp_path, ROWS, plan))
+    columns = ["id", "run", "solved", "reason", "rubrics_met",
+               "status", "inconsistent", "stop_reason", "error"]  # fmt: skip
+    failure = "RuntimeError('scripted failure')"
+    expected = [
+        ("a", 1, 0.0, "", 2.0, "yyn", False, "stop", ""),
+        ("a", 2, 1.0, "", 3.0, "yyy", False, "stop", ""),
+        ("b", 1, 1.0, "", 2.0, "yyn", True, "stop", ""),
+        ("b", 2, 0.0, "grader_failed", None, "", False, "stop", ""),
+        ("c", 1, 0.0, "no_response", 0.0, "nnn", False, "stop", ""),
+        ("c", 2, None, "", None, "", False, "", failure),
+        ("d", 1, 0.0, "", 2.0, "yy?", False, "max_tokens", ""),
+        ("d", 2, None, "", None, "", False, "", ""),
+    ]
+    rows = answers.sort_values(["id", "run"])[columns].astype(object)
+    assert [*rows.where(rows.notna(), None).itertuples(index=False, name=None)] == expected
+    assert answers[["judge", "judge_prompt", "version", "again"]].drop_duplicates().values.tolist() == [
+        ["mockllm/judge", "builtin", "2", "0"]
+    ]
+    assert list(answers["reached"]).count(False) == 1
+
+
+def test_what_is_known_of_a_task_that_was_not_reached(tmp_path: Path) -> None:
+    rows = [row("a", context="one"), row("b", context="two", sub_category="Simulation Environment")]
+    plan = {"a": ["yyy", "yyy"], "b": ["yyy", "missing"]}
+    answers = answers_df(make_log(tmp_path, rows, plan)).query("id == 'b'")
+    known = answers[["context_id", "category", "sub_category", "prompt_chars", "fingerprint"]]
+    assert len(known) == 2
+    assert known.drop_duplicates().iloc[0]["category"] == "Empirical Discovery & Simulation"
+    never = answers_df(make_log(tmp_path / "one", rows[:1], sample_ids=["a", "b"])).query("id == 'b'")
+    assert never[["context_id", "category"]].values.tolist() == [["b", ""]]
+
+
+def test_tokens_are_those_of_the_answer(tmp_path: Path) -> None:
+    columns = ["input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "reasoning_tokens"]
+    plan = {"a": YES, "b": [""], "c": ["garbled"], "d": ["error"]}
+    for version in (1, 2):
+        answers = answers_df(make_log(tmp_path / str(version), ROWS, plan, version=version)).set_index("id")
+        assert answers.loc[[*"abc"], columns].drop_duplicates().values.tolist() == [[100, 20, 40, 0, 5]]
+        assert answers.loc["d", columns].isna().all()
+        assert answers.at["a", "judge_usage"]["mockllm/judge"]["input_tokens"] == 50
+        assert answers.at["c", "judge_usage"]["mockllm/judge"]["input_tokens"] == 150
+        assert not answers.at["b", "judge_usage"]
+
+
+def test_cost_is_what_the_scores_say(tmp_path: Path) -> None:
+    assert answers_df(make_log(tmp_path / "priced", ROWS, cost=0.25))["cost"].tolist() == [0.25] * 4
+    assert answers_df(make_log(tmp_path / "not", ROWS))["cost"].isna().all()
+
+
+def test_error_types_stand_beside_the_verdicts(tmp_path: Path) -> None:
+    plan = {"a": NO, "b": NO, "c": NO, "d": YES}
+    labels = {"a": ["context_ignored+refusal"], "b": ["none"], "c": ["unlabelled"]}
+    answers = answers_df(make_log(tmp_path, ROWS, plan, error_types=labels)).set_index("id")
+    assert answers["error_types"].to_dict() == {
+        "a": ["context_ignored", "refusal"],
+        "b": [],
+        "c": None,
+        "d": None,
+    }
+    assert answers["error_types_judge"].to_dict() == dict.fromkeys("abc", "mockllm/judge") | {"d": ""}
+
+
+def test_a_panel_is_one_judge_whose_votes_are_there(tmp_path: Path) -> None:
+    panel = ["mockllm/one", "mockllm/two", "mockllm/three"]
+    says = {"mockllm/one": {"a": ["nnn"]}, "mockllm/two": {"a": ["garbled"]}}
+    for version in (1, 2):
+        folder = tmp_path / str(version)
+        answers = answers_df(make_log(folder, ROWS, {"a": YES}, judge=panel, says=says, version=version))
+        assert set(answers["judge"]) == {"mockllm/one, mockllm/two, mockllm/three"}
+        first = answers.set_index("id").loc["a"]
+        assert (first["solved"], first["reason"]) == (0, "grader_failed")
+        votes = [(vote["solved"], vote["status"]) for vote in first["votes"]]
+        assert votes == [(False, "nnn"), (None, ""), (True, "yyy")]
+        assert set(first["judge_usage"]) == set(panel)
+
+
+def test_votes_that_are_too_long_for_a_summary_are_read_from_the_sample(tmp_path: Path) -> None:
+    rows = [row("a", rubrics=[f"Rubric {number}." for number in range(400)])]
+    panel = [f"mockllm/judge-{number}" for number in range(3)]
+    answers = answers_df(make_log(tmp_path, rows, judge=panel, version=1))
+    assert [vote["status"] for vote in answers.at[0, "votes"]] == ["y" * 400] * 3
+
+
+# Which answers count.
+
+
+def test_epochs_and_further_logs_are_further_runs(tmp_path: Path) -> None:
+    make_log(tmp_path, ROWS[:2], {"a": ["yyy", "nnn"], "b": ["nnn", "nnn"]})
+    make_log(tmp_path, ROWS[:2], {"a": NO, "b": YES})
+    assert runs(answers_df(tmp_path)) == {1: "Ab", 2: "ab", 3: "aB"}
+
+
+@pytest.mark.parametrize(
+    ("parts", "expected", "warned"),
+    [
+        (["ab", "cd"], {1: "abcd"}, 0),
+        (["abc", "d", "abcd"], {1: "abcd", 2: "abcd"}, 0),
+        (["a", "abcd"], {1: "abcd"}, 1),
+        (["abc", "bcd"], {1: "abcd"}, 1),
+        (["ab", "cd", "ab", "cd"], {1: "abcd", 2: "abcd"}, 0),
+    ],
+)
+def test_parts_of_a_run(
+    parts: list[str], expected: Any, warned: int, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    for part in parts:
+        make_log(
+            tmp_path, [task for task in ROWS if task["metadata"]["task_id"] in part], dict.fromkeys(part, NO)
+        )
+    assert runs(answers_df(tmp_path)) == expected
+    assert len(warnings(caplog)) == warned
+    assert all("not counted: other runs are of more tasks" in message for message in warnings(caplog))
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        ({"a": YES, "b": ["error"]}, {"a": YES, "b": NO}, {1: "Ab"}),
+        ({"a": YES, "b": ["error"]}, {"a": ["missing"], "b": ["missing"]}, {1: "A(b)"}),  # died at once
+        ({"a": YES, "b": ["missing"]}, {"a": ["missing"], "b": YES}, {1: "AB"}),  # died on its way
+        ({"a": NO, "b": YES}, {"a": YES, "b": ["error"]}, {1: "AB"}),
+        # Epochs keep their order.
+        ({"a": ["error", "nnn"], "b": ["yyy", "nnn"]}, {"a": ["yyy", "missing"], "b": ["yyy", "missing"]},
+         {1: "AB", 2: "ab"}),
+    ],
+)  # fmt: skip
+def test_of_a_log_and_its_retry_the_last_answer_counts(
+    before: Any, after: Any, expected: dict[int, str], tmp_path: Path
+) -> None:
+    make_log(tmp_path, ROWS[:2], before, task_id="same")
+    make_log(tmp_path, ROWS[:2], after, task_id="same", status="cancelled")
+    assert runs(answers_df(tmp_path)) == expected
+
+
+def test_a_copy_counts_once_also_where_it_was_judged_once_more(tmp_path: Path) -> None:
+    log = make_log(tmp_path, ROWS, {"a": NO})
+    shutil.copy(log, tmp_path / "copy.eval")
+    assert runs(answers_df(tmp_path)) == {1: "aBCD"}
+
+    def append(log: EvalLog) -> None:
+        for sample in log.samples or ():
+            assert sample.scores
+            score = sample.scores["rubric_judge"].model_copy(deep=True)
+            (score.metadata or {})["judge"] = "mockllm/second"
+            sample.scores["rubric_judge1"] = score
+
+    edited(str(tmp_path / "copy.eval"), append)
+    answers = answers_df(tmp_path)
+    assert answers.groupby("judge").size().to_dict() == {"mockllm/judge": 4, "mockllm/second": 4}
+    assert runs(answers_df(tmp_path, judge="second")) == {1: "aBCD"}
+
+
+def test_judges_that_were_appended_are_series_of_their_own(tmp_path: Path) -> None:
+    again = [
+        ("mockllm/other", {"a": NO, "b": NO, "c": NO, "d": NO}),
+        ("mockllm/judge", dict.fromkeys("abcd", YES)),
+    ]
+    answers = answers_df(make_log(tmp_path, ROWS, {"a": NO}, again=again))
+    rates = answers.groupby(["judge", "again"])["solved"].mean().to_dict()
+    assert rates == {("mockllm/judge", "0"): 0.75, ("mockllm/judge", "1"): 1.0, ("mockllm/other", "0"): 0.0}
+    assert set(answers["name"]) == {
+        "mockllm/student (judge mockllm/judge)",
+        "mockllm/student (judge mockllm/judge, judged again 1)",
+        "mockllm/student (judge mockllm/other)",
+    }
+    assert answers["uuid"].nunique() == 4
+
+
+def test_a_judge_that_took_over_in_a_log_is_not_put_together_with_the_first(tmp_path: Path) -> None:
+    make_log(tmp_path, ROWS, {"a": YES, "b": ["error"]}, task_id="same")
+    make_log(tmp_path, ROWS[1:2], {"b": NO}, task_id="same", judge="mockllm/other", sample_ids=[*"abcd"])
+    answers = answers_df(tmp_path)
+    assert answers.groupby("judge")["solved"].agg(["count", "size"]).values.tolist() == [[3, 4], [1, 4]]
+
+
+def test_what_is_outside_a_share_is_not_missing(tmp_path: Path) -> None:
+    opinions = {"a": ["missing", "nnn"], "b": ["yyy", "missing"]}
+    log = make_log(tmp_path, ROWS, epochs=2, again=[("mockllm/second", opinions)])
+    answers = answers_df(log, judge="second")
+    assert answers[["id", "run", "solved", "share"]].values.tolist() == [["b", 1, 1, 0.5], ["a", 2, 0, 0.5]]
+    assert runs(answers_df(log, judge="mockllm/judge")) == {1: "ABCD", 2: "ABCD"}
+    assert len(answers_df(log)) == 10
+
+
+def test_an_imported_file_counts_once_whatever_epoch_it_is(tmp_path: Path) -> None:
+    options: dict[str, Any] = {
+        "scorer": "graded_file",
+        "task": "inspect_clbench/clbench_graded",
+        "model": "none/none",
+    }
+    for plan, hashes in (({"a": ["yyy", "nnn"]}, ["x", "y"]), ({"a": ["nnn", "nnn"]}, ["y", "z"])):
+        metadata = {"model_name": "org/imported", "imported_sha256": hashes}
+        make_log(tmp_path, ROWS[:1], plan, metadata=metadata, **options)
+    answers = answers_df(tmp_path)
+    assert runs(answers) == {1: "A", 2: "a", 3: "a"}
+    assert set(answers["model"]) == {"org/imported"}
+
+
+def test_shards_count_once_beside_the_log_that_they_were_merged_into(tmp_path: Path) -> None:
+    for number, part in enumerate([ROWS[:2], ROWS[2:]]):
+        make_log(tmp_path / "run.shards" / str(number), part, {"a": NO, "c": NO}, sample_ids=[*"abcd"])
+    assert runs(answers_df(tmp_path)) == {1: "aBcD"}
+    make_log(tmp_path, ROWS, {"a": NO, "c": NO}, name="run.eval")
+    assert runs(answers_df(tmp_path)) == {1: "aBcD"}
+
+
+# Which logs are read.
+
+
+def test_a_json_log_says_the_same(tmp_path: Path) -> None:
+    plan = {"a": ["yyn", "error"], "b": ["garbled", "missing"]}
+    frames = [
+        answers_df(make_log(tmp_path, ROWS, plan, format=form, status="cancelled", created="2026-05-01T00:00:00+00:00"))
+        for form in ("eval", "json")
+    ]  # fmt: skip
+    chance = ["log", "uuid"]
+    pd.testing.assert_frame_equal(frames[0].drop(columns=chance), frames[1].drop(columns=chance))
+
+
+def test_a_file_that_is_named_is_read_whatever_it_is_called(tmp_path: Path) -> None:
+    log = make_log(tmp_path, ROWS, {"a": NO}, format="json", name="mine.json")
+    assert runs(answers_df(log)) == {1: "aBCD"}
+
+
+def test_a_log_that_is_still_written(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    running = make_log(tmp_path, ROWS, status="started")
+    with pytest.raises(
+        ClbenchError, match=r"run has not ended; wait for it, or if it died: inspect eval-retry"
+    ):
+        answers_df(running)
+    with pytest.raises(ClbenchError, match="no finished log with verdicts of rubric_judge is there"):
+        answers_df(tmp_path)
+    caplog.clear()
+    make_log(tmp_path, ROWS)
+    assert runs(answers_df(tmp_path)) == {1: "ABCD"}
+    assert warnings(caplog) == [
+        f"{running} is passed over: its run has not ended; wait for it, or if it died: inspect eval-retry."
+    ]
+
+
+def test_logs_of_other_benchmarks_are_passed_over_and_those_with_our_scorer_count(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    rubrics = ["Says yes.", "Says it once."]
+    sample = Sample(id=7, input="Yes?", target="yes", metadata={"rubrics": rubrics})
+    student = get_model(
+        "mockllm/student",
+        custom_outputs=lambda *_: scripted_output("student", "Answer to seven.\nSTATUS=yy", STUDENT_USAGE),
+        memoize=False,
+    )
+    for scorer in (match(), [match(), rubric_judge()]):
+        task = Task(dataset=[sample], scorer=scorer, name="foreign", version="7-A")
+        (log,) = eval(
+            task, student, log_dir=str(tmp_path), model_roles={"grader": scripted_judge()}, display="none"
+        )
+        assert log.status == "success", log.error
+    (answer,) = answers_df(tmp_path).to_dict("records")
+    assert (answer["id"], answer["solved"], answer["status"], answer["category"]) == ("7", 1, "yy", "")
+    assert answer["version"] == "2 (task 7-A)"
+    assert not [message for message in warnings(caplog) if "passed over" in message]
+    other = make_log(tmp_path / "other", ROWS, task="inspect_evals/other", scorer="match")
+    with pytest.raises(ClbenchError, match="it has no verdicts of rubric_judge"):
+        answers_df(other)
+
+
+def test_damaged_and_unjudged_logs(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    make_log(tmp_path, ROWS)
+    unjudged = make_log(tmp_path, ROWS, scored=False)
+    errors = make_log(tmp_path, ROWS, {id: ["error"] for id in "abcd"})
+    damaged = tmp_path / "cut.eval"
+    damaged.write_bytes(Path(unjudged).read_bytes()[:500])
+    assert runs(answers_df(tmp_path)) == {1: "ABCD"}
+    of_damaged, of_errors = sorted(warnings(caplog), key=lambda message: "verdict" in message)
+    assert "cut.eval is passed over: it cannot be read" in of_damaged
+    assert of_errors == f"{errors}: none of its answers has a verdict."
+    with pytest.raises(ClbenchError, match=r"cut\.eval: it cannot be read"):
+        answers_df(damaged)
+    with pytest.raises(ClbenchError, match=r"no verdicts of rubric_judge; .* judged: inspect score LOG"):
+        answers_df(unjudged)
+    with pytest.raises(ClbenchError, match=r"no answer with a verdict.*inspect eval-retry"):
+        answers_df(errors)
+
+
+@pytest.mark.parametrize("path", ["nowhere", "empty", "nowhere.eval"])
+def test_a_place_without_logs(path: str, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(ClbenchError, match=path):
+        answers_df(tmp_path / path)
+
+
+def test_logs_in_s3(tmp_path: Path, bucket: str) -> None:
+    log = make_log(tmp_path, ROWS, {"a": NO})
+    s3_client().upload_file(log, bucket, "runs/log.eval")
+    for path in (f"s3://{bucket}/runs", f"s3://{bucket}/runs/log.eval"):
+        answers = answers_df(path)
+        assert runs(answers) == {1: "aBCD"}
+        assert set(answers["log"]) == {f"s3://{bucket}/runs/log.eval"}
+
+
+def test_a_log_is_called_as_a_person_writes_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    make_log(tmp_path / "my logs", ROWS, name="first run.eval")
+    monkeypatch.chdir(tmp_path)
+    assert set(answers_df("my logs")["log"]) == {"my logs/first run.eval"}
+    assert set(answers_df(str(tmp_path / "my logs"))["log"]) == {"my logs/first run.eval"}
+
+
+# Series, and choosing among them.
+
+
+@pytest.mark.parametrize(
+    ("options", "detail"),
+    [
+        ({"reasoning_effort": "high"}, "reasoning effort high"),
+        ({"temperature": 0.5, "max_tokens": 99}, "max tokens 99, temperature 0.5"),
+        ({"solver": "my/agent"}, "my/agent"),
+        ({"metadata": {"draw": {"contexts": 2, "seed": 3}}}, "2 contexts, seed 3"),
+        ({"metadata": {"draw": {"seed": 1, "strata": {"A": {"drawn_contexts": 3}}}}}, "3 contexts, seed 1"),
+        ({"version": 1}, "version 1"),
+        ({"judge": "mockllm/other"}, "judge mockllm/other"),
+        ({"effort": "low"}, "judge effort low"),
+        ({"prompt": "mine.txt"}, "prompt mine.txt"),
+    ],
+)
+def test_answers_under_other_circumstances_are_never_pooled(
+    options: dict[str, Any], detail: str, tmp_path: Path
+) -> None:
+    make_log(tmp_path, ROWS)
+    make_log(tmp_path, ROWS, dict.fromkeys("abcd", NO), **options)
+    rates = answers_df(tmp_path).groupby("name")["solved"].mean()
+    assert sorted(rates) == [0, 1]
+    assert detail in rates.idxmin()
+
+
+def test_a_seed_and_a_limit_on_retries_make_further_runs(tmp_path: Path) -> None:
+    make_log(tmp_path, ROWS, seed=1)
+    make_log(tmp_path, ROWS, seed=2, max_connections=5)
+    assert runs(answers_df(tmp_path)) == {1: "ABCD", 2: "ABCD"}
+
+
+def test_prompts_of_one_name_are_told_apart_by_their_hash(tmp_path: Path) -> None:
+    make_log(tmp_path, ROWS, prompt="mine.txt")
+
+    def change(log: EvalLog) -> None:
+        for sample in log.samples or ():
+            assert sample.scores
+            (sample.scores["rubric_judge"].metadata or {})["judge_prompt_sha256"] = "0123456789"
+
+    edited(make_log(tmp_path, ROWS, prompt="mine.txt"), change)
+    assert "mockllm/student (prompt 0123456)" in set(answers_df(tmp_path)["name"])
+
+
+@pytest.fixture(scope="module")
+def several(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("several")
+    for model in ("org/gpt-5", "org/gpt-5-mini", "lab/claude"):
+        make_log(folder, ROWS[:1], model=model)
+    make_log(folder, ROWS[:1], model="org/gpt-5", judge="mockllm/other", reasoning_effort="high")
+    make_log(folder, ROWS[:1], model="org/gpt-5", judge=["mockllm/other", "mockllm/judge"])
+    make_log(folder, ROWS[:1], model="lab/claude", dataset="CL-bench Life")
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("choice", "rows"),
+    [
+        ({}, 6),
+        ({"model": "gpt-5"}, 3),
+        ({"model": "GPT-5-Mini"}, 1),
+        ({"model": ["mini", "claude"]}, 3),
+        ({"model": "org/gpt-5 (reasoning effort high)"}, 1),
+        ({"model": "effort high"}, 1),
+        ({"judge": "mockllm/judge"}, 4),
+        ({"judge": ["mockllm/judge", "other, mockllm/judge"]}, 5),
+        ({"dataset": "CL-bench"}, 5),
+        ({"dataset": "life", "model": "claude"}, 1),
+    ],
+)
+def test_choosing(choice: dict[str, Any], rows: int, several: Path) -> None:
+    assert len(answers_df(several, **choice)) == rows
+
+
+@pytest.mark.parametrize(
+    ("choice", "message"),
+    [
+        (
+            {"model": "gpt"},
+            r"gpt: several models have that in their names\. There are: org/gpt-5, org/gpt-5-mini\.",
+        ),
+        ({"model": "grok"}, r"grok: no such model\. There are: lab/claude, org/gpt-5.*"),
+        ({"judge": "nobody"}, "nobody: no such judge"),
+        ({"dataset": "MMLU"}, r"MMLU: no such dataset\. There are: CL-bench, CL-bench Life\."),
+        ({"labels": {"grok": "Grok"}}, "grok: no such model"),
+        ({"labels": {"mini": "M", "claude": "M"}}, "Two models would have the same name"),
+    ],
+)
+def test_names_that_nobody_has(choice: dict[str, Any], message: str, several: Path) -> None:
+    with pytest.raises(ClbenchError, match=message):
+        answers_df(several, **choice)
+
+
+def test_labels_are_what_models_are_called(several: Path) -> None:
+    answers = answers_df(several, labels={"mini": "Mini", "lab/claude": "Claude"}, dataset="CL-bench")
+    assert {"Mini", "Claude"} < set(answers["name"])
+    assert "org/gpt-5 (reasoning effort high, judge mockllm/other)" in set(answers["name"])
+
+
+def test_tables_are_of_one_dataset(several: Path) -> None:
+    assert dataset_of(answers_df(several, dataset="life")) == "CL-bench Life"
+    with pytest.raises(ClbenchError, match=r"CL-bench and CL-bench Life: choose one with --dataset"):
+        dataset_of(answers_df(several))
+
+
+# What makes no sense.
+
+
+def test_tasks_that_differ_between_logs_are_refused(tmp_path: Path) -> None:
+    first = make_log(tmp_path, ROWS)
+    second = make_log(
+        tmp_path, [*ROWS[:3], row("d", rubrics=["Says something else."])], model="mockllm/other"
+    )
+    with pytest.raises(ClbenchError) as refused:
+        answers_df(tmp_path)
+    assert str(refused.value) == (
+        f"{first} and {second}: other messages or rubrics in one than in the other, as for task d. Name logs of one "
+        "version of the dataset."
+    )
+
+
+@pytest.mark.parametrize(
+    ("of", "key", "value"),
+    [
+        ("sample", "context_category", ["a list"]),
+        ("sample", "prompt_chars", "many"),
+        ("score", "rubrics_met", "all"),
+        ("score", "judge", {"name": "x"}),
+        ("score", "status", ["y"]),
+        ("score", "share", "half"),
+        ("score", "judge_usage", "much"),
+    ],
+)
+def test_metadata_that_make_no_sense_are_one_error_that_names_log_and_sample(
+    of: str, key: str, value: Any, tmp_path: Path
+) -> None:
+    def damage(log: EvalLog) -> None:
+        assert log.samples
+        sample = log.samples[1]
+        assert sample.scores
+        ((sample.scores["rubric_judge"].metadata or {}) if of == "score" else sample.metadata)[key] = value
+
+    log = edited(make_log(tmp_path, ROWS), damage)
+    with pytest.raises(ClbenchError) as refused:
+        answers_df(log)
+    assert str(refused.value).startswith(f"{log}, sample b, epoch 1")
+    assert "The log is damaged, or other software wrote it." in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("value", "solved"), [("C", 1.0), ("I", 0.0), ("N", None), (1, 1.0), (0, 0.0), (True, 1.0)]
+)
+def test_values_of_scores(value: Any, solved: float | None, tmp_path: Path) -> None:
+    answers = answers_df(with_value(tmp_path, value)).set_index("id")
+    assert answers.at["a", "solved"] == solved or (solved is None and math.isnan(answers.at["a", "solved"]))
+
+
+@pytest.mark.parametrize("value", ["yes", 0.5, [1], {"solved": 1}])
+def test_a_value_that_is_no_verdict(value: Any, tmp_path: Path) -> None:
+    message = r"sample a, epoch 1, rubric_judge: .* is no verdict\. It is C, I, N, 1 or 0"
+    with pytest.raises(ClbenchError, match=message):
+        answers_df(with_value(tmp_path, value))
+
+
+def with_value(folder: Path, value: Any) -> str:
+    """A log whose first score has another value."""
+
+    def edit(log: EvalLog) -> None:
+        assert log.samples
+        assert log.samples[0].scores
+        log.samples[0].scores["rubric_judge"].value = value
+
+    return edited(make_log(folder, ROWS), edit)
+
+
+def test_other_scores_in_a_log_are_left_alone(tmp_path: Path) -> None:
+    def add(log: EvalLog) -> None:
+        for sample in log.samples or ():
+            assert sample.scores
+            score = sample.scores["rubric_judge"].model_copy(deep=True)
+            score.metadata = {"status": 3, "judge": ["x"]}
+            sample.scores |= {"match": score, "rubric_judge_by_ann": score}
+
+    assert runs(answers_df(edited(make_log(tmp_path, ROWS), add))) == {1: "ABCD"}

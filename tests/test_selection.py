@@ -1,0 +1,198 @@
+"""Which tasks are taken, and in which order: categories, drawn contexts, cache order."""
+
+import random
+from collections import Counter, defaultdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from inspect_clbench.benchmarks import CLBENCH, CLBENCH_LIFE
+from inspect_clbench.data.selection import (
+    cache_order,
+    chosen_sub_categories,
+    draw_contexts,
+    draw_samples,
+    load_samples,
+)
+from inspect_clbench.errors import ClbenchError
+from tests.support.builders import SUB_CATEGORIES, row, spread_rows, write_rows
+from tests.support.prefix_cache import Blocks, PrefixCache, ceiling, simulate
+
+RULES = "Rule System Application"
+
+
+@pytest.mark.parametrize(
+    ("category", "expected"),
+    [
+        (None, set(SUB_CATEGORIES)),
+        (RULES, set(CLBENCH.categories[RULES].sub_categories)),
+        ([RULES.upper(), " finance "], {*CLBENCH.categories[RULES].sub_categories, "Finance"}),
+        ("Legal & Regulatory", {"Legal & Regulatory"}),
+        (["Science", "Science", "Experimental Data"], {"Science", "Experimental Data"}),
+    ],
+)
+def test_categories_and_sub_categories_are_named_alike(category: Any, expected: set[str]) -> None:
+    assert chosen_sub_categories(category, CLBENCH) == expected
+
+
+@pytest.mark.parametrize("category", ["Alchemy", ["Finance", "Game Logs"], [3], ""])
+def test_an_unknown_name_lists_those_there_are(category: Any) -> None:
+    with pytest.raises(ClbenchError, match=r"no such category. Use one of: Domain Knowledge .*; Finance; "):
+        chosen_sub_categories(category, CLBENCH)
+
+
+@pytest.mark.parametrize("benchmark", [CLBENCH, CLBENCH_LIFE])
+def test_no_sub_category_is_called_like_another_or_like_a_category(benchmark: Any) -> None:
+    names = [name.casefold() for name in (*benchmark.categories, *benchmark.sub_categories)]
+    assert len(set(names)) == len(names)
+
+
+def test_rows_of_a_category_in_the_files_order(tmp_path: Path) -> None:
+    names = ["Science", "Finance", "Experimental Data", "Finance"]
+    rows = [row(f"t{n}", sub_category=name) for n, name in enumerate(names)]
+    path = write_rows(tmp_path / "rows.jsonl", rows)
+    assert [sample.id for sample in load_samples(path, CLBENCH, ["finance", "science"])] == ["t0", "t1", "t3"]
+    with pytest.raises(ClbenchError, match=r"rows.jsonl: no row is of category=Lifestyle"):
+        load_samples(path, CLBENCH, "Lifestyle")
+
+
+def contexts_of(sizes: dict[str, int]) -> list[tuple[str, str]]:
+    """So many contexts of each category, of one to four tasks."""
+    return [
+        (name, f"{name}{n}") for name, size in sizes.items() for n in range(size) for _ in range(n % 4 + 1)
+    ]
+
+
+REAL = {"A": 190, "B": 140, "C": 100, "D": 70}
+
+
+@pytest.mark.parametrize(
+    ("count", "expected"),
+    [
+        # By hand: the seat goes to the largest of size / (2 x seats + 1), 190, 140, 100, 70, 63.3 (A), ...
+        (1, {"A": 1}),
+        (4, {"A": 1, "B": 1, "C": 1, "D": 1}),
+        (5, {"A": 2, "B": 1, "C": 1, "D": 1}),
+        (6, {"A": 2, "B": 2, "C": 1, "D": 1}),
+        (7, {"A": 3, "B": 2, "C": 1, "D": 1}),
+        (50, {"A": 19, "B": 14, "C": 10, "D": 7}),
+        (500, REAL),
+    ],
+)
+def test_each_category_gives_its_share(count: int, expected: dict[str, int]) -> None:
+    assert Counter(category for category, _ in draw_contexts(contexts_of(REAL), count)) == expected
+
+
+SIZES = st.dictionaries(st.sampled_from("ABCD"), st.integers(1, 40), min_size=1)
+
+
+@given(SIZES, st.integers(0, 5), st.data())
+def test_a_smaller_draw_is_part_of_a_larger_one(
+    sizes: dict[str, int], seed: int, data: st.DataObject
+) -> None:
+    larger = data.draw(st.integers(1, sum(sizes.values())))
+    smaller = data.draw(st.integers(1, larger))
+    contexts = contexts_of(sizes)
+    drawn = draw_contexts(contexts, larger, seed)
+    assert len(drawn) == larger
+    assert draw_contexts(contexts[::-1], smaller, seed) <= drawn
+
+
+def test_the_draw_depends_on_the_seed_and_every_context_has_the_same_chance() -> None:
+    hits = Counter(
+        context for seed in range(400) for context in draw_contexts(contexts_of({"A": 30}), 10, seed)
+    )
+    # 133 expected of 400; five standard deviations are 47.
+    assert all(86 <= hits[context] <= 180 for context in contexts_of({"A": 30}))
+    # What was drawn once is drawn for ever: logs of years ago must be told apart.
+    drawn = draw_contexts([("A", f"context-{n}") for n in range(30) if n % 3], 3, seed=4)
+    assert drawn == {("A", "context-20"), ("A", "context-26"), ("A", "context-16")}
+
+
+@pytest.mark.parametrize(
+    ("count", "seed"), [(0, 0), (21, 0), (-1, 0), (True, 0), (2.0, 0), ("ten", 0), (2, "a")]
+)
+def test_a_draw_wants_whole_numbers(count: Any, seed: Any) -> None:
+    with pytest.raises(ClbenchError, match=r"(contexts|seed)=.*: give a whole number"):
+        draw_contexts(contexts_of({"A": 20}), count, seed)
+
+
+def test_whole_contexts_are_drawn_and_the_draw_is_noted(tmp_path: Path) -> None:
+    samples = load_samples(write_rows(tmp_path / "rows.jsonl", spread_rows(40)), CLBENCH)
+    chosen, draw = draw_samples(samples, 4, 2)
+    assert draw == {"contexts": 4, "seed": 2, "of": 20}
+    contexts = {(sample.metadata or {})["context_id"] for sample in chosen}
+    assert len(contexts) == 4
+    assert chosen == [sample for sample in samples if (sample.metadata or {})["context_id"] in contexts]
+
+
+CONTEXTS = st.lists(st.integers(0, 30), min_size=1, max_size=300)
+CONNECTIONS = st.integers(1, 60)
+
+
+@pytest.mark.parametrize(
+    ("contexts", "order"),
+    [
+        ("AABBCD", [0, 2, 4, 5, 1, 3]),  # four contexts are about three latencies of one connection
+        ("AABBCCDDEEFF", [0, 2, 4, 1, 3, 5, 6, 8, 10, 7, 9, 11]),  # D, E and F wait until A, B and C are done
+    ],
+)
+def test_an_order_by_hand(contexts: str, order: list[int]) -> None:
+    assert cache_order(contexts, 1) == order
+
+
+@given(CONTEXTS, CONNECTIONS)
+def test_every_task_comes_once_and_siblings_keep_their_order(contexts: list[int], connections: int) -> None:
+    order = cache_order(contexts, connections)
+    assert sorted(order) == list(range(len(contexts)))
+    places = defaultdict(list)
+    for position in order:
+        places[contexts[position]].append(position)
+    assert all(positions == sorted(positions) for positions in places.values())
+
+
+@given(st.integers(1, 8), st.integers(1, 30), st.randoms(use_true_random=False))
+def test_siblings_are_three_latencies_apart_where_contexts_are_many_and_alike(
+    tasks: int, connections: int, rng: random.Random
+) -> None:
+    contexts = [name for name in range(3 * connections) for _ in range(tasks)]
+    rng.shuffle(contexts)
+    last: dict[int, int] = {}
+    for place, position in enumerate(cache_order(contexts, connections)):
+        context = contexts[position]
+        assert place - last.get(context, -1000) >= 3 * connections
+        last[context] = place
+
+
+def _prompts(seed: int) -> tuple[list[int], list[Blocks]]:
+    """Contexts about as many and as large as the benchmark's, with their prompts."""
+    rng = random.Random(seed)
+    prompts: dict[int, list[Blocks]] = {}
+    for context in range(500):
+        count = rng.choices(range(1, 13), [22, 123, 193, 42, 13, 16, 62, 6, 7, 4, 6, 6])[0]
+        shared = [rng.getrandbits(60) for _ in range(rng.randint(4, 120))]
+        for _ in range(count):
+            prompts.setdefault(context, []).append(
+                [*shared, *(rng.getrandbits(60) for _ in range(rng.randint(10, 60)))]
+            )
+    contexts = [context for context, siblings in prompts.items() for _ in siblings]
+    rng.shuffle(contexts)
+    return contexts, [prompts[context].pop(0) for context in contexts]
+
+
+@pytest.mark.parametrize("connections", [5, 20, 100])
+def test_siblings_find_their_prefix_cached(connections: int) -> None:
+    contexts, prompts = _prompts(connections)
+    ordered = [prompts[position] for position in cache_order(contexts, connections)]
+    cached, _ = simulate(ordered, connections, PrefixCache(lifetime=7.5))
+    assert cached >= 0.99 * ceiling(prompts)
+    assert simulate(prompts, connections, PrefixCache(lifetime=7.5))[0] < 0.97 * ceiling(prompts)
+
+
+@pytest.mark.parametrize("connections", [0, -5, True, 2.5, "ten"])
+def test_the_connections_are_a_whole_number(connections: Any) -> None:
+    with pytest.raises(ClbenchError, match=r"cache_order=.*: give the number of connections"):
+        cache_order(["A"], connections)

@@ -1,0 +1,221 @@
+"""Rows come from files, URLs and the hub as they are there, or an error says what is wrong."""
+
+import hashlib
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import datasets
+import fsspec
+import pytest
+
+from inspect_clbench.benchmarks import CLBENCH, CLBENCH_LIFE
+from inspect_clbench.data.sources import dataset_name, read_file, read_rows
+from inspect_clbench.errors import ClbenchError
+from tests.support.builders import packed, spread_rows
+from tests.support.command import Result
+from tests.support.files import FileServer, Response
+from tests.support.hub import Hub
+from tests.support.programs import python
+
+ROWS = spread_rows(40)
+ENDINGS = [f"{kind}{pack}" for kind in (".jsonl", ".json") for pack in ("", ".gz", ".xz", ".zst")]
+REVISION = "0123456789abcdef0123456789abcdef01234567"
+
+
+def rows_of(source: str | Path) -> list[Any]:
+    numbers, records = zip(*read_rows(str(source), CLBENCH), strict=True)
+    assert numbers == tuple(range(1, len(records) + 1))
+    return list(records)
+
+
+def complaint(source: Any) -> str:
+    with pytest.raises(ClbenchError) as caught:
+        list(read_rows(str(source), CLBENCH))
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("ending", [*ENDINGS, ".parquet", ".JSONL.GZ"])
+def test_each_kind_of_file(ending: str, tmp_path: Path) -> None:
+    path = tmp_path / f"rows{ending}"
+    path.write_bytes(packed(ROWS, ending.lower()))
+    assert rows_of(path) == ROWS
+
+
+def test_a_zstd_file_of_several_parts_is_read_to_its_end(tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl.zst"
+    path.write_bytes(packed(ROWS[:20], ".jsonl.zst") + packed(ROWS[20:], ".jsonl.zst"))
+    assert rows_of(path) == ROWS
+
+
+def test_a_file_that_fsspec_finds() -> None:
+    with fsspec.open("memory://rows/rows.json.gz", "wb") as file:
+        file.write(packed(ROWS, ".json.gz"))
+    assert rows_of("memory://rows/rows.json.gz") == ROWS
+
+
+@pytest.mark.parametrize("ending", [".jsonl.gz", ".parquet"])
+def test_a_file_on_the_web(ending: str) -> None:
+    content = packed(ROWS, ending)
+
+    def respond(path: str) -> Response:
+        return Response(content) if path.startswith(f"/rows{ending}") else Response(status=404)
+
+    with FileServer(respond) as server:
+        assert rows_of(f"{server.url}/rows{ending}?signature=abc") == ROWS
+        assert complaint(f"{server.url}/none{ending}").startswith(f"{server.url}/none{ending}: ")
+
+
+@pytest.mark.parametrize("separator", ["\n", "\r\n", "\n\n  \n"])
+def test_lines_end_at_line_feeds_only(separator: str, tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    texts = ["a\u2028b", "a\u0085b", "a\x1cb"]
+    path.write_bytes(
+        b"\xef\xbb\xbf" + separator.join(json.dumps(text, ensure_ascii=False) for text in texts).encode()
+    )
+    assert [record for _, record in read_file(str(path))] == texts
+
+
+def test_row_numbers_are_line_numbers(tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    path.write_text('\n\n{"a": 1}\n\n{"a": ')
+    rows = read_file(str(path))
+    assert next(rows) == (3, {"a": 1})
+    with pytest.raises(ClbenchError, match=r"row 4: not valid JSON"):
+        next(rows)
+
+
+@pytest.mark.parametrize("as_dict", [False, True])
+def test_a_folder_that_datasets_saved(as_dict: bool, tmp_path: Path) -> None:
+    data = datasets.Dataset.from_list(ROWS)
+    (datasets.DatasetDict(train=data) if as_dict else data).save_to_disk(tmp_path / "saved")
+    assert rows_of(tmp_path / "saved") == ROWS
+
+
+def test_a_folder_of_several_splits_wants_one_named_train(tmp_path: Path) -> None:
+    data = datasets.Dataset.from_list(ROWS)
+    datasets.DatasetDict(dev=data, test=data).save_to_disk(tmp_path / "saved")
+    assert "expected the split train or only one, not dev, test" in complaint(tmp_path / "saved")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"x",
+        b'{"a": 1} {"b": 2}',
+        b"{'a': 1}",
+        b'{"a": "\x01"}',
+        b'{"a": "\xe9"}',
+        b"[" * 100_000,
+        b"9" * 9_999,
+    ],
+)
+def test_a_line_that_is_not_json(line: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    path.write_bytes(b"{}\n" + line + b"\n")
+    assert complaint(path).startswith(f"{path}, row 2: not valid JSON (")
+
+
+@pytest.mark.parametrize("ending", [*(ending for ending in ENDINGS if ending.count(".") > 1), ".parquet"])
+@pytest.mark.parametrize("part", [0.5, 0.99])
+def test_a_file_that_is_cut_off(ending: str, part: float, tmp_path: Path) -> None:
+    content = packed(ROWS, ending)
+    path = tmp_path / f"rows{ending}"
+    path.write_bytes(content[: int(len(content) * part)])
+    message = complaint(path)
+    assert message.startswith(f"{path}: cannot be read (")
+    assert "Is it there and complete, and is its name's ending right?" in message
+
+
+@pytest.mark.parametrize(
+    "source", ["rows.csv", "rows", "rows.jsonl.zip", "tencent/cl-bench", "None", "a/b@c/d"]
+)
+def test_a_dataset_of_an_unknown_kind(source: str) -> None:
+    message = complaint(source)
+    assert message.startswith(
+        f"{source}: not a dataset or a file of rows. Name a path or URL that ends in .jsonl"
+    )
+    assert "org/name@revision" in message
+
+
+def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    assert complaint(path).startswith(f"{path}: cannot be read (FileNotFoundError: ")
+    assert "Unable to find" in complaint(tmp_path / "rows.parquet")
+    assert "Protocol not known: gopher" in complaint("gopher://a/rows.jsonl")
+
+
+@pytest.mark.parametrize(
+    ("source", "name"),
+    [
+        ("tencent/CL-bench", "CL-bench"),
+        ("demo", "CL-bench demo"),
+        ("my/rows.jsonl.xz", "CL-bench"),
+        ("my/rows@2.jsonl", "CL-bench"),
+        ("https://somewhere.org/rows@2.json?x", "CL-bench"),
+        (f"org/name@{REVISION}", "org/name@0123456"),
+        ("org/name@v1.0", "org/name@v1.0"),
+    ],
+)
+def test_what_logs_call_a_dataset(source: str, name: str) -> None:
+    assert dataset_name(source, CLBENCH) == name
+
+
+LINES = packed(ROWS[:2], ".jsonl")
+OTHER = packed(ROWS[2:4], ".jsonl")
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> dict[str, str]:
+    """The environment of a process that knows nothing of the hub yet."""
+    return {**os.environ, "HF_HOME": str(tmp_path / "home")}
+
+
+def from_hub(environment: dict[str, str], source: str, **changes: Any) -> Result:
+    program = (
+        "from dataclasses import replace\n"
+        "from inspect_clbench.benchmarks import CLBENCH, CLBENCH_LIFE\n"
+        "from inspect_clbench.data.sources import read_rows\n"
+        f"benchmark = replace(CLBENCH_LIFE if 'Life' in {source!r} else CLBENCH, **{changes!r})\n"
+        f"print([row['metadata']['task_id'] for _, row in read_rows({source!r}, benchmark)])"
+    )
+    return python(program, env=environment)
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "file"), [(CLBENCH, "CL-bench.jsonl"), (CLBENCH_LIFE, "CL-bench Life.jsonl")]
+)
+def test_the_benchmarks_file_is_fetched_once_and_known_by_its_hash(
+    benchmark: Any, file: str, home: dict[str, str]
+) -> None:
+    commit = benchmark.revision or "f" * 40
+    sha256 = hashlib.sha256(LINES).hexdigest()
+    with Hub(benchmark.hub_id, {commit: {file: LINES}, "e" * 40: {file: OTHER}}) as hub:
+        home["HF_ENDPOINT"] = hub.url
+        first = from_hub(home, benchmark.hub_id, sha256=sha256)
+        assert first.stdout == "['t1', 't2']\n", first.stderr
+        wrong = from_hub(home, benchmark.hub_id)
+        assert "other rows than those this version was made for" in wrong.stderr
+        assert "give its path: -T dataset=path/to/file.jsonl" in wrong.stderr
+    again = from_hub(home, benchmark.hub_id, sha256=sha256)  # the hub is gone, and nobody waits for it
+    assert again.stdout == "['t1', 't2']\n", again.stderr
+    home["HF_HUB_OFFLINE"] = "1"
+    unknown = from_hub(home, benchmark.hub_id, sha256=sha256, revision="e" * 40)
+    assert f"{benchmark.hub_id}: the dataset could not be loaded from the hub" in unknown.stderr
+
+
+def test_another_dataset_of_the_hub_is_held_at_its_revision(home: dict[str, str]) -> None:
+    history = {"f" * 40: {"train.jsonl": OTHER}, REVISION: {"train.jsonl": LINES}}
+    with Hub("org/name", history) as hub:
+        home["HF_ENDPOINT"] = hub.url
+        first = from_hub(home, f"org/name@{REVISION}")
+        assert first.stdout == "['t1', 't2']\n", first.stderr
+        missing = from_hub(home, "other/name@v1")
+        assert "other/name@v1: cannot be read (" in missing.stderr
+    home["HF_HUB_OFFLINE"] = "1"
+    again = from_hub(home, f"org/name@{REVISION}")
+    assert again.stdout == "['t1', 't2']\n", again.stderr
+    latest = from_hub(home, f"org/name@{'f' * 40}")
+    assert latest.exit_code == 1
+    assert f"org/name@{'f' * 40}: cannot be read (" in latest.stderr

@@ -1,0 +1,162 @@
+"""The tasks as Inspect runs them: which samples in which order, and what is wrong at the start."""
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from inspect_ai import Task
+from inspect_ai.log import list_eval_logs, read_eval_log
+from inspect_ai.util import registry_info
+
+from inspect_clbench import clbench, clbench_life
+from inspect_clbench.benchmarks import CLBENCH, CLBENCH_LIFE
+from inspect_clbench.errors import ClbenchError
+from tests.support import programs
+from tests.support.builders import row, run_eval, spread_rows, verdict, write_rows
+from tests.support.command import Result
+from tests.support.files import FileServer, Response
+from tests.support.server import LoopbackServer, Reply, Script
+
+LIFE_ROW = {
+    "messages": [{"role": "user", "content": "Who brings the soup?"}],
+    "rubrics": ["Names Otto."],
+    "metadata": {
+        "task_id": "life-1",
+        "context_category": "Behavioral Records & Activity Trails",
+        "context_subcategory": "Game Logs",
+    },
+}
+
+
+@pytest.fixture
+def rows(tmp_path: Path) -> str:
+    return write_rows(tmp_path / "rows.jsonl", spread_rows(12))
+
+
+def ids(task: Task) -> list[Any]:
+    return [sample.id for sample in task.dataset]
+
+
+def test_a_task_says_what_it_is_of(rows: str) -> None:
+    task = clbench(dataset=rows)
+    assert (task.dataset.name, task.dataset.location) == ("CL-bench", rows)
+    assert task.version == 2
+    assert task.headline_metric is not None
+    assert (task.headline_metric.scorer, task.headline_metric.metric) == ("rubric_judge", "solving_rate")
+    assert [registry_info(scorer).name for scorer in task.scorer or []] == ["inspect_clbench/rubric_judge"]
+    assert (task.config.max_retries, task.continue_on_fail, task.model_roles) == (9, True, None)
+    assert task.metadata is not None
+    assert len(task.metadata.pop("judge_prompt_sha256")) == 64
+    assert task.metadata == {"benchmark": "CL-bench", "demo": False, "judge_prompt": "builtin"}
+
+
+def test_the_demo_has_a_judge_of_its_own_and_a_name() -> None:
+    task = clbench(dataset="demo")
+    assert (task.dataset.name, task.display_name, len(task.dataset)) == ("CL-bench demo", "CL-bench demo", 24)
+    assert task.model_roles is not None
+    assert str(task.model_roles["grader"]) == "clbench_demo/judge"
+    assert (task.metadata or {})["demo"] is True
+
+
+def test_secrets_of_a_url_stay_out_of_the_log(rows: str) -> None:
+    with FileServer(lambda path: Response(Path(rows).read_bytes())) as server:
+        task = clbench(dataset=f"{server.url}/rows.jsonl?signature=abc")
+    assert task.dataset.location == f"{server.url}/rows.jsonl"
+
+
+def test_life_rows(tmp_path: Path) -> None:
+    task = clbench_life(dataset=write_rows(tmp_path / "life.jsonl", [LIFE_ROW]), category="game logs")
+    assert (task.dataset.name, ids(task), (task.metadata or {})["benchmark"]) == (
+        CLBENCH_LIFE.title, ["life-1"], CLBENCH_LIFE.title,
+    )  # fmt: skip
+    with pytest.raises(ClbenchError, match="unknown context_category; use one of: Communication"):
+        clbench_life(dataset="demo")
+
+
+def test_categories_a_draw_and_the_cache_order_go_together(rows: str) -> None:
+    assert ids(clbench(dataset=rows)) == [f"t{n}" for n in range(1, 13)]
+    assert ids(clbench(dataset=rows, category=["finance", "Humanities"])) == ["t1", "t2", "t5", "t6"]
+    drawn = clbench(dataset=rows, contexts=3, seed=1)
+    assert (drawn.metadata or {})["draw"] == {"contexts": 3, "seed": 1, "of": 6}
+    assert len(ids(drawn)) == 6
+    ordered = clbench(dataset=rows, contexts=3, seed=1, cache_order=1)
+    assert ids(ordered) == ids(drawn)[::2] + ids(drawn)[1::2]
+
+
+def test_not_a_character_changes_on_the_way_to_the_model(
+    tmp_path: Path, serve: Callable[[Script], LoopbackServer]
+) -> None:
+    texts = [
+        "<think>Hm.</think> At seven.",
+        "a\u2028b\u0085c",
+        " \r\n padded\t\n",
+        "{rubrics_text} 100% $x$ <b>",
+        "é\U0001f40b",
+    ]
+    turns = [("system", texts[0]), ("user", texts[1]), ("assistant", texts[0]), ("user", texts[2])]
+    messages = [{"role": role, "content": text} for role, text in turns]
+    records = [row("t1", messages=messages), *(row(f"q{n}", question=text) for n, text in enumerate(texts))]
+    server = serve(lambda call: Reply(verdict(0) if call.model == "judge" else "An answer."))
+    log = run_eval(write_rows(tmp_path / "rows.jsonl", records), tmp_path)
+    assert log.status == "success", log.error
+    prompts = [json.dumps(call.messages) for call in server.calls_of("student")]
+    assert sorted(prompts) == sorted(json.dumps(record["messages"]) for record in records)
+
+
+def test_a_limit_takes_the_first_rows(
+    rows: str, tmp_path: Path, serve: Callable[[Script], LoopbackServer]
+) -> None:
+    serve(lambda call: Reply(verdict(0) if call.model == "judge" else "An answer."))
+    log = run_eval(rows, tmp_path, limit=3)
+    assert {sample.id for sample in log.samples or []} == {"t1", "t2", "t3"}
+
+
+def command(folder: Path, *arguments: str) -> Result:
+    environment = {name: value for name, value in os.environ.items() if not name.endswith("_API_KEY")}
+    return programs.inspect(
+        "eval", "inspect_clbench/clbench", "--model", "clbench_demo/student", *arguments,
+        "--log-dir", str(folder / "logs"), "--display", "plain", cwd=folder, env=environment,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ((), "The judge cannot work: role grader, model openai/gpt-5.1."),
+        (("--model-role", "judge=clbench_demo/judge"), "Nothing asks for the model role judge: the judge's role is called grader."),
+        (("--model-role", "grader=clbench_demo/judge", "-T", "budget=1"), "budget: no price is known for clbench_demo/student."),
+        (("--model-role", "grader=clbench_demo/judge", "-T", "category=Finance,[x]"), "category=[x]: no such category."),
+    ],
+    ids=["no key", "wrong role", "no prices", "wrong argument"],
+)  # fmt: skip
+def test_what_is_wrong_at_the_start_is_one_message_and_no_log(
+    arguments: tuple[str, ...], words: str, rows: str, tmp_path: Path
+) -> None:
+    result = command(tmp_path, "-T", f"dataset={rows}", *arguments)
+    printed = " ".join((result.stdout + result.stderr).split())
+    assert result.exit_code == 1
+    assert words in printed
+    assert "Traceback" not in printed
+    assert not list_eval_logs(str(tmp_path / "logs"))
+
+
+def test_the_command_line_gives_the_arguments_their_types(tmp_path: Path) -> None:
+    result = command(
+        tmp_path, "-T", "dataset=demo", "-T", "category=Finance,Rule System Application", "-T", "contexts=2",
+        "-T", "seed=3", "-T", "cache_order=5",
+    )  # fmt: skip
+    assert result.exit_code == 0, result.stdout + result.stderr
+    (info,) = list_eval_logs(str(tmp_path / "logs"))
+    log = read_eval_log(info)
+    assert log.status == "success"
+    assert (log.eval.metadata or {})["draw"].items() >= {"contexts": 2, "seed": 3}.items()
+    categories = {sample.metadata["context_category"] for sample in log.samples or []}
+    assert categories <= {"Domain Knowledge Reasoning", "Rule System Application"}
+
+
+def test_the_benchmarks_add_up() -> None:
+    assert (CLBENCH.tasks, len(CLBENCH.categories), len(CLBENCH.sub_categories)) == (1899, 4, 18)
+    assert (CLBENCH_LIFE.tasks, len(CLBENCH_LIFE.categories), len(CLBENCH_LIFE.sub_categories)) == (405, 3, 9)
