@@ -11,19 +11,24 @@ INVISIBLE = re.compile(
 _HIDDEN = "[hidden]"
 _SECRET_NAMES = ("_API_KEY", "_TOKEN", "_SECRET", "_PASSWORD", "_ACCESS_KEY")
 _KEY_NAME = r"(?:[\w.]+-)*(?:api|subscription|access)[-_ ]?(?:key|token)"
-# Patterns with words of which a text has one if they match: a page redacts a hundred megabytes of answers.
+_END = r"""\s"',;}\])"""  # what a key cannot hold
+# Patterns with words of which a text has one if they match: a page takes keys out of a hundred
+# megabytes of answers. A key has a digit or is long: "API key: required" and "skin-to-skin" are prose.
 _SECRETS = (
     # Headers and fields by their names, as JSON, as a Python dict or as HTTP writes them.
     (
         ("authorization", "key", "token"),
         re.compile(
             rf"""(\b(?:proxy-)?authorization\b|\b{_KEY_NAME}\b)(["']?\s*[:=]\s*["']?)"""
-            r"""(?:(?:bearer|basic|token|apikey)\s+)?[^\s"',;}\])]+""",
+            rf"""(?:(?:bearer|basic|token|apikey)\s+|(?=[^{_END}]*\d|[^{_END}]{{20}}))[^{_END}]+""",
             re.IGNORECASE,
         ),
     ),
-    (("bearer", "basic"), re.compile(r"(\b(?:bearer|basic))(\s+)[\w.~+/=-]{8,}", re.IGNORECASE)),
-    (("",), re.compile(r"(\b(?:sk|pk|rk|hf|gsk|xai|ghp|AIza))([-_]?)[\w*-]*[\w-]{12,}")),
+    (("bearer",), re.compile(r"(\bbearer)(\s+)(?=[\w.~+/=-]*\d)[\w.~+/=-]{8,}", re.IGNORECASE)),
+    (
+        ("-", "_", "aiza"),
+        re.compile(r"(\b(?:sk|pk|rk|hf|gsk|xai|ghp)(?=[-_])|\bAIza)([-_]?)(?=[\w-]*[\d*])[\w*-]{12,}"),
+    ),
 )
 # Of a URL: the name and password before its host, and its query.
 _URL_SECRETS = re.compile(
@@ -52,17 +57,18 @@ def public_url(url: str) -> str:
     return _URL_SECRETS.sub(r"\1\2", url) if "://" in url else url
 
 
-def redacted(message: str) -> str:
-    """A message of a server or a library without what may be a credential.
-
-    A server may send back the headers of a request; what looks like a key goes, and so do
-    the values of environment variables that are named like one.
-    """
+def without_keys(text: str) -> str:
+    """A text without what looks like a key, and without the values of variables named like one."""
     for name in os.environ:
         if name.upper().endswith(_SECRET_NAMES) and len(value := os.environ.get(name, "")) >= 6:
-            message = message.replace(value, _HIDDEN)
-    lowered = message.lower()
+            text = text.replace(value, _HIDDEN)
+    lowered = text.lower()
     for words, pattern in _SECRETS:
         if any(word in lowered for word in words):
-            message = pattern.sub(rf"\1\2{_HIDDEN}", message)
-    return public_url(message)
+            text = pattern.sub(rf"\1\2{_HIDDEN}", text)
+    return text
+
+
+def redacted(message: str) -> str:
+    """A message of a server or a library, which may send back a request, without credentials."""
+    return public_url(without_keys(message))
