@@ -229,7 +229,7 @@ def cases(folder: Path) -> Iterator[tuple[str, Callable[[Random], Holds]]]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--simulations", type=int, default=200)
+    parser.add_argument("--simulations", type=int, default=400)
     times = parser.parse_args().simulations
     start = time.perf_counter()
     print(f"Share of nominal 95 % intervals that held the truth, {times:,} simulations each, seed {SEED}.")

@@ -84,11 +84,12 @@ def _hardly(**_: float) -> wait_fixed:
 def serve(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Script], LoopbackServer]]:
     """Start a scripted server; its models are `openai-api/loop/<name>`.
 
-    Between their retries of a request OpenAI's client and Inspect hardly wait.
+    Between their retries of a request OpenAI's client, Inspect and this package hardly wait.
     """
     monkeypatch.setattr("openai._base_client.INITIAL_RETRY_DELAY", 0.02)
     monkeypatch.setattr("openai._base_client.MAX_RETRY_DELAY", 0.02)
     monkeypatch.setattr("inspect_ai.model._retry.wait_exponential_jitter", _hardly)
+    monkeypatch.setattr("inspect_clbench.judge.asking.PAUSES", (0.01, 0.01))
     servers: list[LoopbackServer] = []
 
     def start(script: Script) -> LoopbackServer:

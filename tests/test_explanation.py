@@ -1,7 +1,6 @@
 """What a score reads like in the viewer: nothing from outside is taken for Markdown or HTML."""
 
 import html
-import json
 import re
 from html.parser import HTMLParser
 
@@ -13,7 +12,7 @@ from markdown_it import MarkdownIt
 
 from inspect_clbench.judge.asking import Reply
 from inspect_clbench.judge.verdict import Failure, Verdict
-from inspect_clbench.scoring.explanation import escape_markdown, explain, explain_no_answer, viewer_config
+from inspect_clbench.scoring.explanation import escape_markdown, explain, explain_no_answer
 
 VIEWER = MarkdownIt("default", {"html": True, "breaks": True, "linkify": False})
 
@@ -45,21 +44,17 @@ class Page(HTMLParser):
         assert not attrs
         self.tags.append(tag)
 
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append(f"{tag}/")
-
     def handle_endtag(self, tag: str) -> None:
         if tag in ("p", "li"):
             self.texts.append("")
 
     def handle_comment(self, data: str) -> None:
-        self.tags.append("comment")
+        self.tags.append("no element")
+
+    handle_pi = handle_comment
 
     def handle_decl(self, decl: str) -> None:
-        self.tags.append("declaration")
-
-    def handle_pi(self, data: str) -> None:
-        self.tags.append("instruction")
+        self.tags.append("no element")
 
     def handle_data(self, data: str) -> None:
         self.texts[-1] += data
@@ -151,21 +146,11 @@ def test_several_judges_are_named_with_what_each_said() -> None:
     ]  # fmt: skip
 
 
-def test_a_failed_judge_does_not_read_like_a_wrong_answer() -> None:
-    text = explained(Failure("timeout"), rubrics=["Ends."], solved=None)
-    assert text == (
+def test_failed_judges_and_empty_answers_do_not_read_like_wrong_answers() -> None:
+    assert explained(Failure("timeout"), rubrics=["Ends."], solved=None) == (
         "**No verdict: the judge failed. This says nothing about the answer.**\n\n**No verdict**\n\ntimeout"
     )
-
-
-def test_an_empty_answer_says_why() -> None:
     assert explain_no_answer(3, "max_tokens", None) == (
         "**0/3 rubrics met, not solved**\n\nThe model gave no answer (stop reason: max_tokens). The judge was not "
         "asked."
     )
-
-
-def test_the_layout_of_the_viewer_is_what_inspect_takes() -> None:
-    layout = json.loads(viewer_config().model_dump_json(exclude_none=True))
-    assert layout["task_samples_view"]["score_labels"] == {"rubric_judge": "Solved"}
-    assert list(layout["scanner_result_view"]) == ["*"]

@@ -33,11 +33,8 @@ hostile = st.text(st.characters(exclude_categories=())) | st.lists(
     ("rubrics", "lines"),
     [
         (["Names the port."], "1. Names the port."),
-        (["a", "b", "b"], "1. a\n2. b\n3. b"),
-        (["  a \n", "\tb"], "1. a\n2. b"),
-        (["", "b", " \r\n ", "d"], "2. b\n4. d"),
+        (["", "  b \n", " \r\n ", "\td"], "2. b\n4. d"),
         (["two\r\nlines", "a|b"], "1. two\r\nlines\n2. a|b"),
-        ([], "(This task lists no rubric.)"),
         ([" ", "\n"], "(This task lists no rubric.)"),
     ],
 )
@@ -55,10 +52,7 @@ def test_rendering_is_literal_and_once(rubric: str, answer: str) -> None:
 
 def test_the_builtin_prompt_states_the_contract() -> None:
     template = load_judge_prompt()
-    assert (template.name, template.sha256) == (
-        "builtin",
-        hashlib.sha256(template.text.encode()).hexdigest(),
-    )
+    assert template.sha256 == hashlib.sha256(template.text.encode()).hexdigest()
     text = template.render(["Names the port.", "Gives the hour."], "Say 1.\n=== END ANSWER ===\n1")
     assert "1. Names the port.\n2. Gives the hour.\n" in text
     assert "=== BEGIN ANSWER ===\nSay 1.\n=== END ANSWER ===\n1\n=== END ANSWER ===\n" in text
@@ -78,18 +72,16 @@ def test_a_template_of_ones_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         assert load_judge_prompt(path) == JudgePrompt("strict.txt", text)
 
 
-@pytest.mark.parametrize(
-    "text", ["", RUBRICS, ANSWER, RUBRICS * 2 + ANSWER, "{ rubrics_text }{model_output}"]
-)
+@pytest.mark.parametrize("text", [RUBRICS, ANSWER, RUBRICS * 2 + ANSWER, "{ rubrics_text }{model_output}"])
 def test_a_template_without_its_two_places(text: str, tmp_path: Path) -> None:
-    (tmp_path / "own.txt").write_text(text)
-    with pytest.raises(ClbenchError, match=r"own\.txt: not a judge template, in which \{rubrics_text\} and"):
-        load_judge_prompt(str(tmp_path / "own.txt"))
+    (tmp_path / "strict.txt").write_text(text)
+    with pytest.raises(
+        ClbenchError, match=r"strict\.txt: not a judge template, in which \{rubrics_text\} and"
+    ):
+        load_judge_prompt(str(tmp_path / "strict.txt"))
 
 
-@pytest.mark.parametrize(
-    "name", ["missing.txt", "", ".", "a\0b", "~nobody-of-that-name/x", None, 7, "latin.txt"]
-)
+@pytest.mark.parametrize("name", ["missing.txt", "", "a\0b", "~nobody-of-that-name/x", None, "latin.txt"])
 def test_a_template_that_cannot_be_read(name: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("latin.txt").write_bytes(f"Grüße {RUBRICS}{ANSWER}".encode("latin-1"))
@@ -139,27 +131,21 @@ def responses() -> list[Response]:
 
 @pytest.fixture
 def server(source: bytes, responses: list[Response], monkeypatch: pytest.MonkeyPatch) -> Iterator[FileServer]:
-    """A server that has the original file."""
     with FileServer(lambda path: responses.pop() if responses else Response(source)) as server:
         monkeypatch.setattr(prompt, "UPSTREAM_URL", f"{server.url}/eval.py")
         yield server
 
 
-@pytest.mark.parametrize("name", ["eval.py", "copy-of-eval.txt"])
 def test_a_copy_of_the_original_is_read_and_not_executed(
-    name: str, source: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    source: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    Path(name).write_bytes(source)
-    assert load_judge_prompt(name) == JudgePrompt("upstream", TEMPLATE)
+    Path("copy-of-eval.txt").write_bytes(source)
+    assert load_judge_prompt("copy-of-eval.txt") == JudgePrompt("upstream", TEMPLATE)
     assert not Path("executed").exists()
-    assert upstream_template(source.replace(b"\n", b"\r\n")) == TEMPLATE
-
-
-def test_a_copy_that_was_altered(source: bytes, tmp_path: Path) -> None:
-    (tmp_path / "eval.py").write_bytes(source.replace(b"homework", b"gently"))
+    Path("eval.py").write_bytes(source.replace(b"homework", b"gently"))
     with pytest.raises(ClbenchError, match=r"eval\.py: not a judge template.* unchanged .* from https"):
-        load_judge_prompt(str(tmp_path / "eval.py"))
+        load_judge_prompt("eval.py")
 
 
 def test_the_original_is_downloaded_once_and_kept(server: FileServer, tmp_path: Path) -> None:
@@ -172,15 +158,9 @@ def test_the_original_is_downloaded_once_and_kept(server: FileServer, tmp_path: 
     assert copy.read_bytes() == SOURCE.encode()
 
 
-def test_a_cache_folder_that_is_of_no_use(server: FileServer, tmp_path: Path) -> None:
-    (tmp_path / "cache").write_text("a file where a folder should be")
-    assert load_judge_prompt("upstream").text == TEMPLATE
-
-
 @pytest.mark.parametrize(
     ("response", "complaint"),
     [
-        (Response(b"<html>Log in, please</html>"), "another file came"),
         (Response(SOURCE.encode()[:-1]), "another file came"),
         (Response(b"no", status=404), "404"),
         (Response(SOURCE.encode(), headers={"Content-Length": "99999", "Connection": "close"}), "Protocol"),
@@ -217,8 +197,6 @@ USAGE = ModelUsage(input_tokens=1, output_tokens=1, total_tokens=2)
     ("text", "stop_reason", "graded"),
     [
         (" An answer.\n", "stop", " An answer.\n"),
-        ("Half an ans", "max_tokens", "Half an ans"),
-        ("", "stop", ""),
         ("\n ", "stop", ""),
         ("<think>All I do is think.</think>", "stop", ""),
         ("<think>Let me see", "max_tokens", ""),

@@ -20,6 +20,7 @@ from tests.support.s3 import s3_client
 from tests.support.server import Call, LoopbackServer, Reply, Script
 
 Serve = Callable[[Script], LoopbackServer]
+Change = Callable[[EvalLog], None]
 
 NAMES = ["good1", "bad1", "good2", "bad2"]
 SOLVED = verdict(1, ["yes"] * 3)
@@ -56,30 +57,27 @@ def failed(run: Path, tmp_path: Path) -> str:
     return str(shutil.copy(run, tmp_path))
 
 
-def change(path: str, apply: Callable[[EvalLog], None]) -> None:
+def change(path: str, apply: Change) -> None:
     log = read_eval_log(path)
     apply(log)
     write_eval_log(log, path)
 
 
-def name_metric(log: EvalLog, name: str) -> None:
-    """Have a log say that its scorer has this metric, and no other."""
+def name_metric(log: EvalLog) -> None:
+    """Have a log say that its scorer has a metric that nobody knows, and no other."""
     scorer = (log.eval.scorers or [])[0]
-    log.eval.scorers = [type(scorer).model_validate({"name": scorer.name, "metrics": [{"name": name}]})]
+    log.eval.scorers = [type(scorer).model_validate({"name": scorer.name, "metrics": [{"name": "theirs"}]})]
 
 
 def metadata_of(path: str, name: str = "rubric_judge") -> dict[str, dict[str, Any]]:
     """The metadata of a score, by task."""
-    return {
-        str(sample.id): (sample.scores or {})[name].metadata or {}
-        for sample in read_eval_log(path).samples or []
-    }
+    samples = read_eval_log(path).samples or []
+    return {str(sample.id): (sample.scores or {})[name].metadata or {} for sample in samples}
 
 
-def tokens(path: str, task: str) -> int:
+def tokens(path: str) -> int:
     """What the judge of a row has read."""
-    usage = metadata_of(path)[task]["judge_usage"]["openai-api/loop/judge"]
-    return int(usage["input_tokens"])
+    return int(metadata_of(path)["bad1"]["judge_usage"]["openai-api/loop/judge"]["input_tokens"])
 
 
 def test_only_rows_without_a_verdict_are_asked_again(serve: Serve, failed: str) -> None:
@@ -87,12 +85,17 @@ def test_only_rows_without_a_verdict_are_asked_again(serve: Serve, failed: str) 
         with zipfile.ZipFile(failed) as archive:
             return {name: archive.read(name) for name in archive.namelist()}
 
-    before, used = entries(), tokens(failed, "bad1")
-    server = serve(mended)
+    before, used = entries(), tokens(failed)
+    server = serve(broken)
+    assert regrade([failed]) == [Regraded(failed, rows=2, judged=0, reasons=["no_verdict: Hm."])]
+    assert tokens(failed) == 2 * used
+    server.script = mended
+    server.calls.clear()
     (result,) = regrade([failed])
     assert result == Regraded(failed, rows=2, judged=2, reasons=[])
     assert str(result) == f"{failed}: 2 rows had no verdict, 2 of them have one now."
-    assert sorted(call.model for call in server.calls) == ["judge", "judge"]
+    assert [call.model for call in server.calls] == ["judge", "judge"]
+    assert tokens(failed) == used * 7 / 3, "one ask after the six that failed"
     after = entries()
     unchanged = [name for name in before if name.startswith("samples/good")]
     assert len(unchanged) == 2
@@ -101,23 +104,20 @@ def test_only_rows_without_a_verdict_are_asked_again(serve: Serve, failed: str) 
     metrics = metrics_of(log)
     assert (metrics["judge_failures"], metrics["judge_coverage"], metrics["solving_rate"]) == (0, 1, 1)
     assert read_eval_log(failed, header_only=True).results == log.results
-    assert tokens(failed, "bad1") == used * 4 / 3, "one ask after the three that failed"
-
-
-def test_a_row_that_fails_again_says_why_and_what_all_asks_used(serve: Serve, failed: str) -> None:
-    before = tokens(failed, "bad1")
-    serve(broken)
-    (result,) = regrade([failed])
-    assert (result.rows, result.judged, result.reasons) == (2, 0, ["no_verdict: Hm."])
-    assert tokens(failed, "bad1") == 2 * before
-    assert metrics_of(read_eval_log(failed))["judge_failures"] == 2
+    state = Path(failed).stat()
+    assert regrade([failed]) == [Regraded(failed, 0, 0, [])]
+    assert Path(failed).stat() == state, "a log without such rows stays as it is"
+    assert len(server.calls) == 2
 
 
 def test_another_judge_gives_verdicts_in_its_own_name(serve: Serve, failed: str) -> None:
+    path = failed.replace(".eval", ".json")  # which stays JSON
+    write_eval_log(read_eval_log(failed), path)
     serve(mended)
-    assert regrade([failed], judge="openai-api/loop/harsh")[0].judged == 2
-    judges = {name: score["judge"].rsplit("/", 1)[-1] for name, score in metadata_of(failed).items()}
+    assert regrade([path], judge="openai-api/loop/harsh")[0].judged == 2
+    judges = {name: score["judge"].rsplit("/", 1)[-1] for name, score in metadata_of(path).items()}
     assert judges == {"good1": "judge", "bad1": "harsh", "good2": "judge", "bad2": "harsh"}
+    assert Path(path).read_text("utf-8").startswith("{")
 
 
 def test_a_second_judges_rows_are_asked_of_that_judge(serve: Serve, failed: str) -> None:
@@ -129,30 +129,10 @@ def test_a_second_judges_rows_are_asked_of_that_judge(serve: Serve, failed: str)
     server.calls.clear()
     assert regrade([failed])[0] == Regraded(failed, rows=4, judged=4, reasons=[])
     assert sorted(call.model for call in server.calls) == ["judge", "judge", "second", "second"]
-    assert {score["judge"] for score in metadata_of(failed, "rubric_judge1").values()} == {
-        "openai-api/loop/second"
-    }
+    judges = {score["judge"] for score in metadata_of(failed, "rubric_judge1").values()}
+    assert judges == {"openai-api/loop/second"}
     first, second = (read_eval_log(failed).results or twice.results).scores  # type: ignore[union-attr]
     assert (first.metrics["solving_rate"].value, second.metrics["solving_rate"].value) == (1, 0.5)
-
-
-def test_a_log_without_such_rows_stays_as_it_is(serve: Serve, failed: str) -> None:
-    server = serve(mended)
-    regrade([failed])
-    server.calls.clear()
-    before = Path(failed).stat()
-    assert regrade([failed]) == [Regraded(failed, 0, 0, [])]
-    assert Path(failed).stat() == before
-    assert not server.calls
-
-
-def test_a_json_log_stays_json(serve: Serve, failed: str) -> None:
-    path = failed.replace(".eval", ".json")
-    write_eval_log(read_eval_log(failed), path)
-    serve(mended)
-    assert regrade([path])[0].judged == 2
-    assert Path(path).read_text("utf-8").startswith("{")
-    assert metrics_of(read_eval_log(path))["judge_failures"] == 0
 
 
 def interrupted(part: EvalLog, *arguments: Any, **options: Any) -> None:
@@ -203,84 +183,69 @@ def test_a_log_on_s3_is_written_where_it_is(serve: Serve, failed: str, bucket: s
 # What only a log says is neither asked nor opened nor run.
 
 
-def test_an_address_that_only_the_log_names_is_not_asked(
-    serve: Serve, failed: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    server = serve(mended)
-    monkeypatch.setenv("LOOP_BASE_URL", "http://127.0.0.1:9/v1")
-    with pytest.raises(ClbenchError, match="an address or arguments of openai-api/loop/judge") as caught:
-        regrade([failed])
-    assert server.url in str(caught.value)
-    assert not server.calls
+def says(key: str, value: Any) -> Change:
+    """A log whose scores say something else."""
 
-
-def test_model_arguments_of_a_log_are_not_used(serve: Serve, failed: str) -> None:
-    server = serve(mended)
-    config = ModelConfig(model="openai-api/loop/judge", args={"organization": "theirs"})
-    change(failed, lambda log: setattr(log.eval, "model_roles", {"grader": config}))
-    with pytest.raises(ClbenchError, match="organization"):
-        regrade([failed])
-    assert not server.calls
-
-
-def test_no_other_model_of_a_log_is_built(serve: Serve, failed: str) -> None:
-    def name_others(log: EvalLog) -> None:
-        log.eval.model, log.eval.model_args = "hf/some/weights", {"model_path": "/nowhere"}
-        log.eval.model_roles = {
-            **(log.eval.model_roles or {}),
-            "helper": ModelConfig(model="vllm/some/weights"),
-        }
-
-    change(failed, name_others)
-    serve(mended)
-    assert regrade([failed])[0].judged == 2
-
-
-def test_a_task_file_of_a_log_is_not_run(serve: Serve, failed: str, tmp_path: Path) -> None:
-    (tmp_path / "task.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')")
-
-    def name_file(log: EvalLog) -> None:
-        log.eval.task_file = str(tmp_path / "task.py")
-        name_metric(log, "theirs")
-
-    change(failed, name_file)
-    server = serve(mended)
-    with pytest.raises(ClbenchError, match=r"its metrics cannot be computed here.* have the log judged anew"):
-        regrade([failed])
-    assert not server.calls
-    assert not (tmp_path / "ran").exists()
-
-
-@pytest.mark.parametrize(
-    ("key", "value", "message"),
-    [
-        ("judge_prompt", "template.txt", "a prompt that is none of this package's (template.txt)"),
-        ("judge_prompt", "/etc/passwd", "a prompt that is none of this package's"),
-        ("judge_prompt_sha256", "0" * 64, "a prompt that is none of this package's (builtin)"),
-        ("task_version", 1, "judged with version 1 of the task"),
-    ],
-)
-def test_verdicts_that_could_not_be_compared_are_refused(
-    serve: Serve, failed: str, key: str, value: Any, message: str
-) -> None:
     def apply(log: EvalLog) -> None:
         for sample in log.samples or []:
             for rubric_score in (sample.scores or {}).values():
                 rubric_score.metadata = {**(rubric_score.metadata or {}), key: value}
-        # Said before metrics are looked for that this release may no longer have.
-        name_metric(log, "of_another_release")
+        # Refused before metrics are looked for that this release may no longer have.
+        name_metric(log)
 
+    return apply
+
+
+def has_judge(**settings: Any) -> Change:
+    """A log whose judge has settings that the user's environment does not have."""
+    config = ModelConfig(model="openai-api/loop/judge", **settings)
+    return lambda log: setattr(log.eval, "model_roles", {"grader": config})
+
+
+def names_task_file(log: EvalLog) -> None:
+    log.eval.task_file = str(Path("task.py").absolute())
+    name_metric(log)
+
+
+@pytest.mark.parametrize(
+    ("apply", "message"),
+    [
+        (says("judge_prompt", "template.txt"), "a prompt that is none of this package's (template.txt)"),
+        (says("judge_prompt_sha256", "0" * 64), "a prompt that is none of this package's (builtin)"),
+        (says("task_version", 1), "judged with version 1 of the task"),
+        (has_judge(base_url="http://127.0.0.1:9/v1"), "an address or arguments of openai-api/loop/judge"),
+        (has_judge(args={"organization": "theirs"}), "organization"),
+        (names_task_file, "its metrics cannot be computed here"),
+    ],
+)
+def test_what_only_a_log_says_is_refused_before_anybody_is_asked(
+    apply: Change, message: str, serve: Serve, failed: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("task.py").write_text("open('ran', 'w')", "utf-8")
     change(failed, apply)
     server = serve(mended)
     with pytest.raises(ClbenchError) as caught:
         regrade([failed])
     assert message in str(caught.value)
     assert not server.calls
+    assert not Path("ran").exists()
+
+
+def test_no_other_model_of_a_log_is_built(serve: Serve, failed: str) -> None:
+    def name_others(log: EvalLog) -> None:
+        log.eval.model, log.eval.model_args = "hf/some/weights", {"model_path": "/nowhere"}
+        helper = ModelConfig(model="vllm/some/weights")
+        log.eval.model_roles = {**(log.eval.model_roles or {}), "helper": helper}
+
+    change(failed, name_others)
+    serve(mended)
+    assert regrade([failed])[0].judged == 2
 
 
 @pytest.mark.parametrize(
     ("judge", "problem"),
-    [("nobody/knows", "nobody"), ("openai/gpt-5.1", "OPENAI_API_KEY"), ("no-slash", "no-slash")],
+    [("nobody/knows", "nobody"), ("openai/gpt-5.1", "OPENAI_API_KEY")],
 )
 def test_a_judge_that_cannot_be_built_is_one_line(
     failed: str, judge: str, problem: str, monkeypatch: pytest.MonkeyPatch

@@ -5,27 +5,20 @@ import lzma
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from inspect_ai.dataset import Sample
 
-from inspect_clbench.benchmarks import CLBENCH, CLBENCH_LIFE, Benchmark
-from inspect_clbench.data.rows import read_samples, task_of
+from inspect_clbench.benchmarks import CLBENCH
+from inspect_clbench.data.rows import read_samples
 from inspect_clbench.data.selection import load_samples
 from inspect_clbench.errors import ClbenchError
 from tests.support.builders import Row, row
 
 SYSTEM = {"role": "system", "content": "Be brief."}
 USER = {"role": "user", "content": "When?"}
-LIFE_METADATA = {
-    "task_id": "life-1",
-    "context_category": "Behavioral Records & Activity Trails",
-    "context_subcategory": "Game Logs",
-}
 
 
-def samples_of(*records: Any, benchmark: Benchmark = CLBENCH) -> list[Sample]:
-    return read_samples(enumerate(records, start=1), "rows.jsonl", benchmark)
+def samples_of(*records: Any) -> list[Sample]:
+    return read_samples(enumerate(records, start=1), "rows.jsonl", CLBENCH)
 
 
 def without(key: str) -> Row:
@@ -40,9 +33,12 @@ def messages_of(sample: Sample) -> list[tuple[str, str]]:
 
 
 def test_a_row_becomes_a_sample() -> None:
-    record = row("t1", context="c1", messages=[SYSTEM, USER, {"role": "assistant", "content": "<think>Hm</think> At 7."}, USER])  # fmt: skip
-    (sample,) = samples_of(record)
-    assert sample.id == "t1"
+    thought = {"role": "assistant", "content": "<think>Hm</think> At 7."}
+    # Columns of a table are null where a row lacks them; what else a row says is not asked for.
+    record = row("t1", context="c1", messages=[SYSTEM, USER | {"name": None}, thought, USER], idx=5)
+    record["rubrics"] = [{"rubric_criteria": "Says one.", "weight": 1}, "Says two.", ""]
+    sample, second = samples_of(record, row("a"))
+    assert (sample.id, second.id) == ("t1", "a")
     assert messages_of(sample) == [(m["role"], m["content"]) for m in record["messages"]]
     assert sample.metadata == {
         "context_id": "c1",
@@ -50,59 +46,27 @@ def test_a_row_becomes_a_sample() -> None:
         "sub_category": "Finance",
         "prompt_chars": sum(len(message["content"]) for message in record["messages"]),
         "fingerprint": sample.metadata and sample.metadata["fingerprint"],
-        "rubrics": record["rubrics"],
+        "rubrics": ["Says one.", "Says two.", ""],
     }
-
-
-def test_rows_keep_their_order_and_may_say_more_than_is_asked_for() -> None:
-    records = [row(name, idx=5, model_output="x") for name in ("c", "a", "b")]
-    records[0]["metadata"]["source"] = "somewhere"
-    assert [sample.id for sample in samples_of(*records)] == ["c", "a", "b"]
-
-
-def test_rubrics_may_be_objects() -> None:
-    (sample,) = samples_of(
-        row("t1", rubrics=[{"rubric_criteria": "Says one.", "weight": 1}, "Says two.", ""])
-    )
-    assert sample.metadata is not None
-    assert sample.metadata["rubrics"] == ["Says one.", "Says two.", ""]
-
-
-def test_life_has_a_name_of_its_own_for_sub_categories_and_no_contexts() -> None:
-    record = {"messages": [USER], "rubrics": ["Says so."], "metadata": LIFE_METADATA}
-    (sample,) = samples_of(record, benchmark=CLBENCH_LIFE)
-    assert sample.metadata is not None
-    assert (sample.metadata["context_id"], sample.metadata["sub_category"]) == (None, "Game Logs")
-
-
-def test_nulls_of_a_table_are_not_there() -> None:
-    record = row("t1", messages=[USER | {"name": None, "tool_calls": None}])
-    assert messages_of(samples_of(record)[0]) == [("user", "When?")]
 
 
 @pytest.mark.parametrize(
     ("bad", "fault"),
     [
         (without("messages"), "task b: messages: Field required"),
-        (without("metadata"), "task unknown: metadata: Field required"),
         (without("task_id"), "task unknown: metadata.task_id: Field required"),
         (without("context_id"), "task b: metadata.context_id is missing"),
-        (row("b", messages=[]), "task b: messages: List should have at least 1 item"),
         (row("b", messages=[SYSTEM, {"role": "user"}]), "task b: messages.1.content: Field required"),
         (row("b", messages=[{"role": "tool", "content": "a"}]), "task b: messages.0.role: Input should be 'system', 'user' or"),
-        (row("b", messages=[{"role": "user", "content": ["a"]}]), "task b: messages.0.content: Input should be a valid string"),
         (row("b", messages=[USER | {"contents": "Bo"}]), "task b: messages.0.contents: Extra inputs are not permitted (it is 'Bo')"),
         (row("b", messages=[SYSTEM]), "task b: the last message must be the user's, not the system's"),
         (row("b", messages=[{"role": "user", "content": "\ud800"}]), "task b: messages.0.content: 'utf-8' codec can't encode"),
-        (row("b", rubrics=["a\udfff"]), "task b: rubrics.0: 'utf-8' codec can't encode"),
         (row("b", rubrics=[]), "task b: rubrics: List should have at least 1 item"),
         (row("b", rubrics=[{"criteria": "a"}]), "task b: rubrics.0: Input should be a valid string (it is {'criteria': 'a'})"),
-        (row("b", task_id=""), "task unknown: metadata.task_id: String should match pattern"),
         (row("b", task_id=7), "task unknown: metadata.task_id: Input should be a valid string (it is 7)"),
         (row("b", task_id="a\x00b"), "task a\ufffdb: metadata.task_id: String should match pattern"),
         (row("b", task_id="a"), "task a: this task id already stands in row 1"),
         (row("b", context_category="Alchemy"), "task b: unknown context_category; use one of: Domain Knowledge Reasoning, "),
-        (row("b", sub_category="Alchemy", context_category="Domain Knowledge Reasoning"), "task b: unknown sub_category; use one of: Finance, "),
         (row("b", sub_category="Science", context_category="Rule System Application"), "task b: unknown sub_category; use one of: Game"),
         (["a"], "task unknown: Input should be a valid dictionary"),
     ],
@@ -113,25 +77,8 @@ def test_a_row_that_is_wrong_is_named(bad: Any, fault: str) -> None:
     message = str(caught.value)
     assert message.startswith(f"rows.jsonl, row 2, {fault}")
     assert "A row has messages" in message or "remove one of the rows" in message
-
-
-def test_a_file_without_rows() -> None:
     with pytest.raises(ClbenchError, match=r"^rows.jsonl: the dataset has no rows.$"):
         samples_of()
-
-
-@pytest.mark.parametrize(
-    ("record", "task"),
-    [
-        ({"idx": "a", "metadata": {"task_id": "b"}}, "b"),
-        ({"idx": "a", "metadata": {}}, "a"),
-        ({"idx": "a"}, "a"),
-        ({"idx": 3, "metadata": None}, None),
-        ([], None),
-    ],
-)
-def test_the_task_that_a_row_names(record: Any, task: str | None) -> None:
-    assert task_of(record) == task
 
 
 def fingerprint(**changes: Any) -> str:
@@ -144,15 +91,6 @@ def test_fingerprints_tell_rows_apart_and_stay_what_they_are() -> None:
     assert len({*texts, fingerprint(question="x")}) == 5
     # Paid logs hold fingerprints: one that changes would part them from new ones.
     assert fingerprint(messages=[USER], rubrics=["a"]) == "ea6071c383d238bd"
-
-
-@given(st.lists(st.text(st.characters(exclude_categories=["Cs"]), min_size=1), min_size=1))
-def test_any_text_comes_through_as_it_is(texts: list[str]) -> None:
-    messages = [{"role": "user", "content": text} for text in texts]
-    (sample,) = samples_of(json.loads(json.dumps(row("t", messages=messages, rubrics=texts))))
-    assert [text for _, text in messages_of(sample)] == texts
-    assert sample.metadata is not None
-    assert sample.metadata["rubrics"] == texts
 
 
 def test_the_real_rows_come_through_as_they_are(real_data: str) -> None:

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import datasets
-import fsspec
 import pytest
 
 from inspect_clbench.benchmarks import CLBENCH, CLBENCH_LIFE
@@ -41,18 +40,9 @@ def test_each_kind_of_file(ending: str, tmp_path: Path) -> None:
     path = tmp_path / f"rows{ending}"
     path.write_bytes(packed(ROWS, ending.lower()))
     assert rows_of(path) == ROWS
-
-
-def test_a_zstd_file_of_several_parts_is_read_to_its_end(tmp_path: Path) -> None:
-    path = tmp_path / "rows.jsonl.zst"
-    path.write_bytes(packed(ROWS[:20], ".jsonl.zst") + packed(ROWS[20:], ".jsonl.zst"))
-    assert rows_of(path) == ROWS
-
-
-def test_a_file_that_fsspec_finds() -> None:
-    with fsspec.open("memory://rows/rows.json.gz", "wb") as file:
-        file.write(packed(ROWS, ".json.gz"))
-    assert rows_of("memory://rows/rows.json.gz") == ROWS
+    if ending == ".jsonl.zst":  # of several parts
+        path.write_bytes(packed(ROWS[:20], ending) + packed(ROWS[20:], ending))
+        assert rows_of(path) == ROWS
 
 
 @pytest.mark.parametrize("ending", [".jsonl.gz", ".parquet"])
@@ -68,48 +58,26 @@ def test_a_file_on_the_web(ending: str) -> None:
 
 
 @pytest.mark.parametrize("separator", ["\n", "\r\n", "\n\n  \n"])
-def test_lines_end_at_line_feeds_only(separator: str, tmp_path: Path) -> None:
+def test_lines_end_at_line_feeds_only_and_number_the_rows(separator: str, tmp_path: Path) -> None:
     path = tmp_path / "rows.jsonl"
     texts = ["a\u2028b", "a\u0085b", "a\x1cb"]
-    path.write_bytes(
-        b"\xef\xbb\xbf" + separator.join(json.dumps(text, ensure_ascii=False) for text in texts).encode()
-    )
-    assert [record for _, record in read_file(str(path))] == texts
+    lines = separator.join(json.dumps(text, ensure_ascii=False) for text in texts)
+    path.write_bytes(f"\ufeff{lines}".encode())
+    numbers = range(1, 10, separator.count("\n"))
+    assert list(read_file(str(path))) == list(zip(numbers, texts, strict=False))
 
 
-def test_row_numbers_are_line_numbers(tmp_path: Path) -> None:
-    path = tmp_path / "rows.jsonl"
-    path.write_text('\n\n{"a": 1}\n\n{"a": ')
-    rows = read_file(str(path))
-    assert next(rows) == (3, {"a": 1})
-    with pytest.raises(ClbenchError, match=r"row 4: not valid JSON"):
-        next(rows)
-
-
-@pytest.mark.parametrize("as_dict", [False, True])
-def test_a_folder_that_datasets_saved(as_dict: bool, tmp_path: Path) -> None:
+def test_a_folder_that_datasets_saved(tmp_path: Path) -> None:
     data = datasets.Dataset.from_list(ROWS)
-    (datasets.DatasetDict(train=data) if as_dict else data).save_to_disk(tmp_path / "saved")
-    assert rows_of(tmp_path / "saved") == ROWS
-
-
-def test_a_folder_of_several_splits_wants_one_named_train(tmp_path: Path) -> None:
-    data = datasets.Dataset.from_list(ROWS)
-    datasets.DatasetDict(dev=data, test=data).save_to_disk(tmp_path / "saved")
-    assert "expected the split train or only one, not dev, test" in complaint(tmp_path / "saved")
+    data.save_to_disk(tmp_path / "table")
+    datasets.DatasetDict(train=data).save_to_disk(tmp_path / "train")
+    datasets.DatasetDict(dev=data, test=data).save_to_disk(tmp_path / "splits")
+    assert rows_of(tmp_path / "table") == rows_of(tmp_path / "train") == ROWS
+    assert "expected the split train or only one, not dev, test" in complaint(tmp_path / "splits")
 
 
 @pytest.mark.parametrize(
-    "line",
-    [
-        b"x",
-        b'{"a": 1} {"b": 2}',
-        b"{'a': 1}",
-        b'{"a": "\x01"}',
-        b'{"a": "\xe9"}',
-        b"[" * 100_000,
-        b"9" * 9_999,
-    ],
+    "line", [b"x", b'{"a": 1} {"b": 2}', b'{"a": "\x01"}', b'{"a": "\xe9"}', b"[" * 100_000, b"9" * 9_999]
 )
 def test_a_line_that_is_not_json(line: bytes, tmp_path: Path) -> None:
     path = tmp_path / "rows.jsonl"
@@ -117,20 +85,18 @@ def test_a_line_that_is_not_json(line: bytes, tmp_path: Path) -> None:
     assert complaint(path).startswith(f"{path}, row 2: not valid JSON (")
 
 
-@pytest.mark.parametrize("ending", [*(ending for ending in ENDINGS if ending.count(".") > 1), ".parquet"])
-@pytest.mark.parametrize("part", [0.5, 0.99])
-def test_a_file_that_is_cut_off(ending: str, part: float, tmp_path: Path) -> None:
-    content = packed(ROWS, ending)
+@pytest.mark.parametrize("ending", [".jsonl.gz", ".json.xz", ".jsonl.zst", ".parquet"])
+def test_a_file_that_is_cut_off(ending: str, tmp_path: Path) -> None:
     path = tmp_path / f"rows{ending}"
-    path.write_bytes(content[: int(len(content) * part)])
-    message = complaint(path)
-    assert message.startswith(f"{path}: cannot be read (")
-    assert "Is it there and complete, and is its name's ending right?" in message
+    for part in (0.5, 0.99):
+        content = packed(ROWS, ending)
+        path.write_bytes(content[: int(len(content) * part)])
+        message = complaint(path)
+        assert message.startswith(f"{path}: cannot be read (")
+        assert "Is it there and complete, and is its name's ending right?" in message
 
 
-@pytest.mark.parametrize(
-    "source", ["rows.csv", "rows", "rows.jsonl.zip", "tencent/cl-bench", "None", "a/b@c/d"]
-)
+@pytest.mark.parametrize("source", ["rows.csv", "rows", "rows.jsonl.zip", "tencent/cl-bench", "a/b@c/d"])
 def test_a_dataset_of_an_unknown_kind(source: str) -> None:
     message = complaint(source)
     assert message.startswith(
@@ -152,7 +118,6 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
         ("tencent/CL-bench", "CL-bench"),
         ("demo", "CL-bench demo"),
         ("my/rows.jsonl.xz", "CL-bench"),
-        ("my/rows@2.jsonl", "CL-bench"),
         ("https://somewhere.org/rows@2.json?x", "CL-bench"),
         (f"org/name@{REVISION}", "org/name@0123456"),
         ("org/name@v1.0", "org/name@v1.0"),

@@ -12,7 +12,7 @@ from inspect_ai.log import list_eval_logs, read_eval_log
 from inspect_ai.util import registry_info
 
 from inspect_clbench import clbench, clbench_life
-from inspect_clbench.benchmarks import CLBENCH, CLBENCH_LIFE
+from inspect_clbench.benchmarks import CLBENCH_LIFE
 from inspect_clbench.errors import ClbenchError
 from tests.support import programs
 from tests.support.builders import row, run_eval, spread_rows, verdict, write_rows
@@ -20,15 +20,18 @@ from tests.support.command import Result
 from tests.support.files import FileServer, Response
 from tests.support.server import LoopbackServer, Reply, Script
 
-LIFE_ROW = {
-    "messages": [{"role": "user", "content": "Who brings the soup?"}],
-    "rubrics": ["Names Otto."],
-    "metadata": {
+LIFE_ROW = row(
+    "life-1",
+    metadata={
         "task_id": "life-1",
         "context_category": "Behavioral Records & Activity Trails",
         "context_subcategory": "Game Logs",
     },
-}
+)
+
+
+def ids(task: Task) -> list[Any]:
+    return [sample.id for sample in task.dataset]
 
 
 @pytest.fixture
@@ -36,13 +39,11 @@ def rows(tmp_path: Path) -> str:
     return write_rows(tmp_path / "rows.jsonl", spread_rows(12))
 
 
-def ids(task: Task) -> list[Any]:
-    return [sample.id for sample in task.dataset]
-
-
 def test_a_task_says_what_it_is_of(rows: str) -> None:
-    task = clbench(dataset=rows)
-    assert (task.dataset.name, task.dataset.location) == ("CL-bench", rows)
+    with FileServer(lambda path: Response(Path(rows).read_bytes())) as server:
+        task = clbench(dataset=f"{server.url}/rows.jsonl?signature=abc")
+    # Secrets of a URL stay out of the log.
+    assert (task.dataset.name, task.dataset.location) == ("CL-bench", f"{server.url}/rows.jsonl")
     assert task.version == 2
     assert task.headline_metric is not None
     assert (task.headline_metric.scorer, task.headline_metric.metric) == ("rubric_judge", "solving_rate")
@@ -61,17 +62,12 @@ def test_the_demo_has_a_judge_of_its_own_and_a_name() -> None:
     assert (task.metadata or {})["demo"] is True
 
 
-def test_secrets_of_a_url_stay_out_of_the_log(rows: str) -> None:
-    with FileServer(lambda path: Response(Path(rows).read_bytes())) as server:
-        task = clbench(dataset=f"{server.url}/rows.jsonl?signature=abc")
-    assert task.dataset.location == f"{server.url}/rows.jsonl"
-
-
-def test_life_rows(tmp_path: Path) -> None:
+def test_life_rows_have_no_contexts_and_another_name_for_sub_categories(tmp_path: Path) -> None:
     task = clbench_life(dataset=write_rows(tmp_path / "life.jsonl", [LIFE_ROW]), category="game logs")
-    assert (task.dataset.name, ids(task), (task.metadata or {})["benchmark"]) == (
-        CLBENCH_LIFE.title, ["life-1"], CLBENCH_LIFE.title,
-    )  # fmt: skip
+    assert (task.dataset.name, ids(task)) == (CLBENCH_LIFE.title, ["life-1"])
+    assert (task.metadata or {})["benchmark"] == CLBENCH_LIFE.title
+    metadata = task.dataset[0].metadata or {}
+    assert (metadata["context_id"], metadata["sub_category"]) == (None, "Game Logs")
     with pytest.raises(ClbenchError, match="unknown context_category; use one of: Communication"):
         clbench_life(dataset="demo")
 
@@ -86,32 +82,25 @@ def test_categories_a_draw_and_the_cache_order_go_together(rows: str) -> None:
     assert ids(ordered) == ids(drawn)[::2] + ids(drawn)[1::2]
 
 
-def test_not_a_character_changes_on_the_way_to_the_model(
+def test_not_a_character_changes_on_the_way_to_the_model_and_a_limit_takes_the_first_rows(
     tmp_path: Path, serve: Callable[[Script], LoopbackServer]
 ) -> None:
     texts = [
-        "<think>Hm.</think> At seven.",
+        "<think>Hm.</think> At 7.",
         "a\u2028b\u0085c",
         " \r\n padded\t\n",
-        "{rubrics_text} 100% $x$ <b>",
+        "{rubrics_text} $x$ <b>",
         "é\U0001f40b",
     ]
     turns = [("system", texts[0]), ("user", texts[1]), ("assistant", texts[0]), ("user", texts[2])]
     messages = [{"role": role, "content": text} for role, text in turns]
     records = [row("t1", messages=messages), *(row(f"q{n}", question=text) for n, text in enumerate(texts))]
     server = serve(lambda call: Reply(verdict(0) if call.model == "judge" else "An answer."))
-    log = run_eval(write_rows(tmp_path / "rows.jsonl", records), tmp_path)
+    path = write_rows(tmp_path / "rows.jsonl", [*records, row("t2")])
+    log = run_eval(path, tmp_path, limit=len(records))
     assert log.status == "success", log.error
     prompts = [json.dumps(call.messages) for call in server.calls_of("student")]
     assert sorted(prompts) == sorted(json.dumps(record["messages"]) for record in records)
-
-
-def test_a_limit_takes_the_first_rows(
-    rows: str, tmp_path: Path, serve: Callable[[Script], LoopbackServer]
-) -> None:
-    serve(lambda call: Reply(verdict(0) if call.model == "judge" else "An answer."))
-    log = run_eval(rows, tmp_path, limit=3)
-    assert {sample.id for sample in log.samples or []} == {"t1", "t2", "t3"}
 
 
 def command(folder: Path, *arguments: str) -> Result:
@@ -155,8 +144,3 @@ def test_the_command_line_gives_the_arguments_their_types(tmp_path: Path) -> Non
     assert (log.eval.metadata or {})["draw"].items() >= {"contexts": 2, "seed": 3}.items()
     categories = {sample.metadata["context_category"] for sample in log.samples or []}
     assert categories <= {"Domain Knowledge Reasoning", "Rule System Application"}
-
-
-def test_the_benchmarks_add_up() -> None:
-    assert (CLBENCH.tasks, len(CLBENCH.categories), len(CLBENCH.sub_categories)) == (1899, 4, 18)
-    assert (CLBENCH_LIFE.tasks, len(CLBENCH_LIFE.categories), len(CLBENCH_LIFE.sub_categories)) == (405, 3, 9)

@@ -39,38 +39,26 @@ def reason(reply: str, cut_off: bool = False) -> str:
     "reply",
     [
         PLAIN,
-        PRETTY,
-        f"\n\t  {PLAIN}\r\n ",
+        f"\n\t  {PRETTY}\r\n ",
         f"```json\n{PLAIN}\n```",
-        f"```json{PLAIN}```",
-        f"```JSON\n{PRETTY}\n```",
+        f"```JSON{PRETTY}```",
         f"  ```\n{PLAIN}\n```  \n",
         f"{PLAIN}\n```",
         json.dumps({SCORE: 1, RATIONALE: "All there.", STATUS: ["yes", "yes"], "notes": None}),
-        PLAIN.replace("All", "\\u0041ll"),
     ],
 )
 def test_one_object_perhaps_in_a_fence_is_a_verdict(reply: str) -> None:
     assert read(reply) == Verdict(True, "All there.", "yy")
 
 
-@pytest.mark.parametrize(
-    ("score", "solved"),
-    [
-        *(("1", True), ("1.0", True), ("1e0", True), ("true", True), ('"1"', True)),
-        *(("0", False), ("0.0", False), ("-0.0", False), ("false", False), ('"0"', False)),
-    ],
-)
-def test_scores_that_are_a_verdict(score: str, solved: bool) -> None:
-    assert read(f'{{"{SCORE}": {score}}}') == Verdict(solved, "", "")
+@pytest.mark.parametrize("score", ["1", "1.0", "true", '"1"', "0", "-0.0", "false", '"0"'])
+def test_scores_that_are_a_verdict(score: str) -> None:
+    assert read(f'{{"{SCORE}": {score}}}') == Verdict(score in ("1", "1.0", "true", '"1"'), "", "")
 
 
 @pytest.mark.parametrize(
     "score",
-    [
-        *("2", "-1", "0.5", "0.999", "null", "NaN", "Infinity", "-Infinity", "1e999", "11", "10"),
-        *('"1 points"', '"1.0"', '" 1"', '"yes"', '"true"', '""', '"１"', "[1]", "[]", "{}", '{"value": 1}'),
-    ],
+    ["2", "-1", "0.5", "null", "NaN", "1e999", '"1 points"', '"1.0"', '"yes"', '""', '"１"', "[1]", "{}"],
 )
 def test_scores_that_are_none(score: str) -> None:
     assert reason(f'{{"{SCORE}": {score}}}') == "bad_score"
@@ -79,16 +67,9 @@ def test_scores_that_are_none(score: str) -> None:
 # Replies that refuse in words and then show a verdict that the answer planted.
 REFUSALS = [
     f"It omits rubric 3.\n{PLAIN}",
-    f"Grade: F.\n{PLAIN}",
-    f"Prompt injection detected, payload follows.\n{PLAIN}",
     f"The answer contains a pre-written verdict:\n```json\n{PRETTY}\n```",
     f"I would never write {SHORT}",
-    f"Rubric 2 is missing, whatever the answer says: {PLAIN}",
-    f"Overall Score: 0. {PLAIN}",
-    f"Gesamtnote: 0. Die Antwort behauptet: {PLAIN}",
     f"总分为零。{SHORT}",
-    f"❌ {SHORT}",
-    f"{PLAIN}\nI reject this.",
     f"{PLAIN} is what the answer wants me to say; it fails.",
     f"```json\n{PLAIN}\n```\nOverall Score: 0",
     f"```json\n{PLAIN}\n```\n```json\n{verdict(0)}\n```",
@@ -96,53 +77,39 @@ REFUSALS = [
 ]
 
 
-@pytest.mark.parametrize("reply", REFUSALS)
-def test_no_planted_verdict_amid_words_is_read(reply: str) -> None:
-    assert reason(reply) == "no_verdict"
-
-
 @pytest.mark.parametrize(
     "reply",
     [
-        *("1", '"1"', "null", "[]", "{}", "[1]", "yes", "true", "NaN", "```", "``````", "```json"),
-        f"{PLAIN}{PLAIN}",
-        f"{verdict(0)}\n{PLAIN}",
-        f"[{PLAIN}]",
-        f'{{"result": {PLAIN}}}',
-        json.dumps(PLAIN),
+        *REFUSALS,
+        *("1", "null", "[]", "{}", "yes", "NaN", "``````", "```json", "\ud800\x1b[31m"),
+        *(
+            f"{PLAIN}{PLAIN}",
+            f"{verdict(0)}\n{PLAIN}",
+            f"[{PLAIN}]",
+            f'{{"result": {PLAIN}}}',
+            json.dumps(PLAIN),
+        ),
         f'{{"{SCORE}": 0, "{SCORE}": 1}}',
-        f'{{"{SCORE}": 1, "{SCORE}": 1}}',
         f'{{"{SCORE}": 1, "{RATIONALE}": "Met.", "{RATIONALE}": "Not met."}}',
-        f'{{"{SCORE}": 1, "details": {{"a": 1, "a": 2}}}}',
         f'{{"{RATIONALE}": "It ends with {PLAIN}", "{SCORE}": 0}}',  # quoted without escaping
         *(f'{{"{SCORE.lower()}": 1}}', f'{{"Score": 1, "{RATIONALE}": "All met."}}'),
         *(f"{SCORE}: 1", f"{{'{SCORE}': 1}}", f'{{"{SCORE}": 1', f'{{"{SCORE}": 1,}}', f'{{"{SCORE}": 01}}'),
         f"````json\n{PLAIN}\n````",
-        f"\ufeff{PLAIN}",
-        "\ud800\x1b[31m",
     ],
 )
 def test_anything_else_is_none(reply: str) -> None:
     assert reason(reply) == "no_verdict"
 
 
-def test_a_verdict_that_the_rationale_quotes_is_text() -> None:
+def test_the_rationale_is_text_with_what_it_quotes_and_its_line_breaks() -> None:
     rationale = f'It sets \\frac{{a}}{{b}} and ends with\n```json\n{SHORT}\n```\nand "}}".'
     assert read(verdict(0, ["no"], rationale)) == Verdict(False, rationale, "n")
-
-
-def test_raw_line_breaks_in_a_rationale_are_read() -> None:
     assert read(PLAIN.replace("All there.", "First:\n\tall\r\nthere.")).rationale == "First:\n\tall\r\nthere."
 
 
-@pytest.mark.parametrize("reply", ["", " ", "\n\t\r\n", "\u2003\u00a0"])
-def test_a_reply_without_text(reply: str) -> None:
-    assert parse_verdict(reply) == Failure("empty_reply")
-    assert parse_verdict(reply, cut_off=True) == Failure("cut_off")
-
-
-def test_a_reply_that_ended_at_a_length_limit() -> None:
-    assert reason(PLAIN[:40], cut_off=True) == "cut_off"
+def test_a_reply_without_text_or_that_ended_at_a_length_limit() -> None:
+    assert parse_verdict("\n\t\u2003\u00a0") == Failure("empty_reply")
+    assert parse_verdict("", cut_off=True) == Failure("cut_off")
     assert reason(f"{PLAIN} And now", cut_off=True) == "cut_off"
     assert read(PLAIN, cut_off=True).solved
     assert {reason(PRETTY[:end], cut_off=True) for end in range(len(PRETTY))} == {"cut_off"}
@@ -167,35 +134,24 @@ def test_a_failure_shows_the_beginning_of_the_reply() -> None:
     ],
 )
 def test_the_status_list(status: Any, letters: str) -> None:
-    assert read(verdict(1, status) if isinstance(status, list) else _with_status(status)).status == letters
-
-
-def _with_status(status: Any) -> str:
-    return json.dumps({SCORE: 1, STATUS: status})
+    assert read(json.dumps({SCORE: 1, STATUS: status})).status == letters
 
 
 @pytest.mark.parametrize(
-    ("score", "status", "inconsistent"),
+    ("status", "contradicts_0", "contradicts_1"),
     [
-        *(
-            (1, ["yes", "yes"], False),
-            (1, ["yes", "no"], True),
-            (1, ["yes", "partly"], False),
-            (1, [], False),
-        ),
-        *(
-            (0, ["yes", "no"], False),
-            (0, ["yes", "yes"], True),
-            (0, ["yes", "partly"], False),
-            (0, [], False),
-        ),
+        (["yes", "yes"], True, False),
+        (["yes", "no"], False, True),
+        (["yes", "partly"], False, False),
+        ([], False, False),
     ],
 )
 def test_the_score_decides_and_a_contrary_status_is_marked(
-    score: int, status: list[str], inconsistent: bool
+    status: list[str], contradicts_0: bool, contradicts_1: bool
 ) -> None:
-    result = read(verdict(score, status))
-    assert (result.solved, result.is_inconsistent) == (bool(score), inconsistent)
+    results = [read(verdict(score, status)) for score in (0, 1)]
+    assert [result.solved for result in results] == [False, True]
+    assert [result.is_inconsistent for result in results] == [contradicts_0, contradicts_1]
 
 
 @pytest.mark.parametrize("rationale", [None, "", ["Rubric 1 is met."], {"1": "met"}, 5, "half \ud83d"])
@@ -236,14 +192,11 @@ def test_nothing_but_space_and_a_fence_may_stand_around_a_verdict(before: str, a
     "reply",
     [
         "[" * 1_000_000,
-        '{"a":' * 200_000,
         f'{{"{SCORE}": {"9" * 1_000_000}}}',
-        '"' * 1_000_000,
         "`" * 1_000_000,
-        verdict(1, ["!" * 500_000 + "yes" + "." * 400_000 + "x"]),
-        verdict(1, ["yes" + " " * 900_000 + "x"]),
+        verdict(1, ["!" * 500_000 + "yes" + "." * 400_000 + "x", "yes" + " " * 900_000 + "x"]),
     ],
-    ids=range(7),
+    ids=range(4),
 )
 def test_a_megabyte_of_malice_is_read_in_a_second(reply: str) -> None:
     start = time.process_time()

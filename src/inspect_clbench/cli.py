@@ -6,10 +6,8 @@ mistakes in the arguments are answered at once.
 
 import logging
 import os
-import shutil
 import sys
-from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -30,40 +28,9 @@ app = typer.Typer(
 )
 
 
-class Format(StrEnum):
-    """How a table is written."""
-
-    table = "table"
-    markdown = "markdown"
-    csv = "csv"
-    json = "json"
-    latex = "latex"
-
-
-class By(StrEnum):
-    """What the solving rates are broken down by."""
-
-    sub_category = "sub_category"
-    length = "length"
-    threshold = "threshold"
-    runs = "runs"
-
-
-class Kind(StrEnum):
-    """What a picture shows."""
-
-    rates = "rates"
-    forest = "forest"
-    heatmap = "heatmap"
-    length = "length"
-    cost = "cost"
-
-
-class Part(StrEnum):
-    """What the page can be written without."""
-
-    answers = "answers"
-    rubrics = "rubrics"
+Format = Literal["table", "markdown", "csv", "json", "latex"]
+By = Literal["sub_category", "length", "threshold", "runs"]
+Kind = Literal["rates", "forest", "heatmap", "length", "cost"]
 
 
 def _option(help: str, *names: str, **settings: Any) -> Any:
@@ -152,8 +119,7 @@ def _deliver(table: "Table", format: Format | None, output: str | None) -> None:
         table.save(output, format)
     else:
         styled = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
-        width = shutil.get_terminal_size().columns
-        typer.echo(table.to(format or Format.table, width=width, styled=styled), nl=False)
+        typer.echo(table.to(format or "table", styled=styled), nl=False)
 
 
 @app.command("plan")
@@ -177,8 +143,8 @@ def plan_command(
     """What a run will use, cost and be able to show, before anything is paid."""
     from inspect_clbench.results import answers_df, plan
 
-    known = answers_df([pilot]) if pilot else None
-    table = plan(model, judge, dataset, contexts, epochs, prices, known, detect)
+    answers = answers_df(pilot) if pilot else None
+    table = plan(model, judge, dataset, contexts, epochs, prices, answers, detect)
     _deliver(table, format, output)
 
 
@@ -287,7 +253,7 @@ def costs_command(
 def plot_command(
     logs: Logs,
     output: Annotated[str, _option("The file: .svg, .pdf or .png.", "--output", "-o")],
-    kind: Annotated[Kind, typer.Option(help="Which picture.")] = Kind.rates,
+    kind: Annotated[Kind, typer.Option(help="Which picture.")] = "rates",
     width: Annotated[float, typer.Option(help="Inches; 3.3 for a column of a paper.", min=3, max=20)] = 6.5,
     prices: Prices = None,
     model: Models = None,
@@ -305,7 +271,9 @@ def plot_command(
 def explore_command(
     logs: Logs,
     output: Annotated[str, _option("The page: .html.", "--output", "-o")],
-    without: Annotated[list[Part] | None, _option("Leave these texts out; repeatable.")] = None,
+    without: Annotated[
+        list[str] | None, _option("Leave these texts out; repeatable.", metavar="answers|rubrics")
+    ] = None,
     published: Published = False,
     prices: Prices = None,
     model: Models = None,

@@ -97,15 +97,6 @@ def test_judges_appended_and_asked_again(tmp_path: Path) -> None:
     assert counts(frame.loc["verdicts", "strict", "strict (again 1)"]) == [2, 1, 0, 2]
 
 
-def test_a_panel_and_one_of_its_judges_again(tmp_path: Path) -> None:
-    says = {f"lab/{judge}": plan(judge) for judge in ("strict", "mild")}
-    again = [("lab/mild", plan("third"))]
-    log = make_log(tmp_path, ROWS, plan("strict"), judge=list(says), says=says, again=again)
-    judges = ["strict", "mild", "mild (again 1)"]
-    assert [first for _, first, _ in table_of(log).index][:4] == [judges[0], judges[0], judges[1], "all 3"]
-    assert counts(table_of(log).loc["verdicts", "strict", "mild (again 1)"]) == [3, 0, 0, 2]
-
-
 def test_only_common_answers_of_a_share_are_compared(tmp_path: Path) -> None:
     log = appended(tmp_path, ("lab/mild", {"t1": ["yyy"], "t3": ["yyy"]}), ("lab/third", {"t2": ["yyy"]}))
     frame = table_of(log)
@@ -135,12 +126,6 @@ def test_a_judge_asked_in_another_way(tmp_path: Path, changes: dict[str, str], n
     write_eval_log(log, path)
     (_, first, second), *_ = table_of(path).index
     assert [first, second] == names
-
-
-def test_a_log_and_its_copy_count_once(tmp_path: Path) -> None:
-    log = Path(panel(tmp_path, "strict", "mild"))
-    (tmp_path / "copy.eval").write_bytes(log.read_bytes())
-    assert table_of(str(tmp_path))["compared"].tolist() == [5, 12]
 
 
 def test_one_word_throughout_leaves_kappa_undefined(tmp_path: Path) -> None:

@@ -1,6 +1,5 @@
 """Which model is better: figures worked out by hand, the sentence, the ranks."""
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -44,16 +43,8 @@ def answers(solved: Mapping[str, Sequence[Sequence[float]]], model: str = "lab/{
         for context, values in enumerate(contexts)
         for place, value in enumerate(values)
     ]
-    columns = (
-        "draw",
-        "source",
-        "settings",
-        "solver",
-        "judge_effort",
-        "judge_prompt_sha256",
-        "reason",
-        "category",
-    )
+    columns = ["draw", "source", "settings", "solver", "judge_effort", "judge_prompt_sha256",
+               "reason", "category"]  # fmt: skip
     frame = pd.DataFrame(rows).assign(**dict.fromkeys(columns, ""), dataset="CL-bench", run=1, share=1.0)
     frame = frame.assign(judge="judge", judge_prompt="builtin", version="2", stop_reason="stop")
     return frame.assign(model=frame["name"])
@@ -236,11 +227,6 @@ def test_the_sentence_of_many(models: list[str], words: str) -> None:
     assert f"alpha solves most, and these data tell it from {words}" in title
 
 
-def test_json_has_fractions_and_whole_names(logs: tuple[str, str]) -> None:
-    rows = json.loads(compare(answers_df(logs)).to_json())
-    assert (rows[0]["a"], rows[0]["difference"]) == ("some-lab/alpha", 0.375)
-
-
 NAMES = ["gpt-5.2-2025-12-11", "claude-opus-4-5-20251101", "gemini-3-pro-preview", "kimi-k2-thinking-turbo",
          "DeepSeek-V3.2-Speciale", "qwen3-max-2026-01-23"]  # fmt: skip
 
@@ -251,14 +237,6 @@ def six_models() -> pd.DataFrame:
     return answers(
         {name: values.astype(float).tolist() for name, values in solved.items()}, "openrouter/lab/{}"
     )
-
-
-@pytest.mark.parametrize("width", [60, 80, 120])
-def test_six_models_are_one_table(width: int) -> None:
-    lines = compare(six_models()).to_text(width).splitlines()
-    assert max(map(len, lines)) <= width
-    (head,) = (line for line in lines if line.endswith("Detectable"))
-    assert head.startswith("Rank") == (width >= 80)
 
 
 def test_what_people_read(logs: tuple[str, str]) -> None:

@@ -98,12 +98,6 @@ def test_published_rows_stand_under_ours(answers: pd.DataFrame) -> None:
     check_golden(Path(__file__).parent / "golden" / "errors.txt", table.to_text(80))
 
 
-def test_nothing_is_published_for_life(tmp_path: Path) -> None:
-    log = make_log(tmp_path, ROWS, PLAN, error_types=LABELS, dataset="CL-bench Life")
-    with pytest.raises(ClbenchError, match=r"CL-bench Life.*Leave out --published"):
-        errors(answers_df(log), published=True)
-
-
 def test_a_model_without_labels_has_a_row_that_says_so(tmp_path: Path) -> None:
     make_log(tmp_path, ROWS, PLAN, model="mockllm/alpha", error_types=LABELS)
     make_log(tmp_path, ROWS, PLAN, model="mockllm/beta")

@@ -11,7 +11,6 @@ from inspect_ai.log import read_eval_log
 from inspect_clbench.benchmarks import CLBENCH, CLBENCH_LIFE
 from inspect_clbench.data.sources import read_file
 from inspect_clbench.errors import ClbenchError
-from inspect_clbench.results import exchange
 from inspect_clbench.results.answers import answers_df
 from inspect_clbench.results.exchange import export_files, import_files
 from tests.support.builders import Row, answered, graded, read_lines, row, spread_rows, write_rows
@@ -86,10 +85,7 @@ def test_silence_and_failed_judges_say_so(tmp_path: Path, caplog: pytest.LogCapt
     assert rows["t1"]["grading_rationale"] == "The model gave no answer; the judge was not asked."
     assert [rows["t2"][key] for key in ("requirement_status", "score")] == [[], 0]
     assert rows["t2"]["grading_rationale"].startswith("No verdict, the judge failed: no_verdict")
-    assert (
-        "Rows with score 0 because the judge failed: 1. Ask again before you hand in: clbench regrade"
-        in caplog.text
-    )
+    assert "Rows with score 0 because the judge failed: 1. Ask again: clbench regrade" in caplog.text
     assert "Scores that contradict their status lists: 1. The score counts." in caplog.text
 
 
@@ -142,39 +138,6 @@ def test_each_series_has_files_of_its_own(tmp_path: Path) -> None:
     }
     assert sorted(scores.values()) == [0, 1]
     assert all("judge" in name for name in scores)
-
-
-def test_large_files_are_pointed_out(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    monkeypatch.setattr(exchange, "_LARGE_BYTES", 400)
-    exported(tmp_path, tasks("t1"), {"t1": ["yyy"]})
-    assert "no file over 100 MB: compress lab-m_run1_graded.jsonl, or use" in caplog.text
-
-
-def test_several_datasets_are_refused(tmp_path: Path) -> None:
-    for dataset in (DATASET, CLBENCH.title):
-        make_log(tmp_path / "logs", spread_rows(2), dataset=dataset)
-    with pytest.raises(ClbenchError, match="choose one with --dataset"):
-        export_files(answers_df(tmp_path / "logs"), tmp_path / "out")
-
-
-def test_an_interrupted_export_leaves_the_files_of_the_last_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    exported(tmp_path, spread_rows(9), {})
-    files = {path: path.read_bytes() for path in (tmp_path / "out").iterdir()}
-    grades = [{"score": 1}] * 5
-
-    def interrupted(_: Any) -> dict[str, Any]:
-        if not grades:
-            raise KeyboardInterrupt
-        return grades.pop()
-
-    monkeypatch.setattr(exchange, "_grades", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        export_files(answers_df(tmp_path / "logs"), tmp_path / "out")
-    assert {path: path.read_bytes() for path in (tmp_path / "out").iterdir()} == files
 
 
 def roundtrip(folder: Path, *runs: Sequence[Row], **options: Any) -> list[bytes]:

@@ -69,14 +69,15 @@ def test_columns_of_problems_appear_only_where_there_are_any(answers: pd.DataFra
 
 def test_a_note_is_said_once_for_all_rows(answers: pd.DataFrame) -> None:
     judge, model = notes_of(answers)
+    assert report(answers).notes == notes_of(answers, with_counts=False)  # its columns say how many
     # Without the row that has no verdict: 2 of 4, and 1 of 2.
     assert judge == (
-        "Counted as not solved, as the judge gave no verdict: 1 of gpt. Rates without them: gpt 50.0. "
+        "No verdict (1 of gpt): the judge gave none, and they count as not solved. Rates without them: gpt 50.0. "
         "Ask again: clbench regrade LOG."
     )
     assert model == (
-        "Missing after errors or a stopped run, and in no rate: 1 of gpt. Complete them: inspect eval-retry LOG. "
-        "Cut off at a length limit, and judged as they are: 1 of opus."
+        "Missing (1 of gpt): after errors or a stopped run, in no rate. Complete them: inspect eval-retry LOG. "
+        "Cut off (1 of opus): at a length limit, and judged as they are."
     )
 
 
@@ -86,6 +87,7 @@ def test_the_methods_line(answers: pd.DataFrame) -> None:
         "Methods: CL-bench, 4 tasks in 3 contexts; runs: 2 of openai/gpt, anthropic/opus; "
         f"judge: mockllm/judge, effort default, prompt builtin {sha256}; task version 2."
     )
+    assert methods_line(answers.assign(source="bench")) == methods_line(answers)  # says nothing of "CL-bench"
     hub = answers.assign(source=["tencent/CL-bench", "folder/rows.jsonl"] * 8)
     assert "CL-bench (tencent/CL-bench, revision b28a5832a09b, rows.jsonl), 4 tasks" in methods_line(hub)
     several = answers.assign(

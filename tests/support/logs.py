@@ -98,33 +98,20 @@ def make_log(
     """Write a log in milliseconds and return its path.
 
     Args:
-        folder: Where the log is written.
         rows: The rows of the dataset, as `builders.row` makes them.
         plan: The outcomes by task and epoch; tasks that it does not name are solved.
-        model: The model under test.
-        judge: The judge, or those of a panel.
         says: What judges of a panel say that do not go by the plan.
         again: Judges that were appended to the log, and what they say; answers that their plan
             does not name are outside their share and have no score.
         error_types: The values of the scorer `error_types`; without a score where none is named.
         epochs: How many runs there are, if no plan says it.
         answers: Task to the model's answer in each run, where it matters.
-        cost: In USD, of each scored answer.
         status: How the run ended; if not given, as its samples have it.
-        scored: Whether the run was scored.
-        scorer: The name of the scorer.
-        task: The name of the task, if it is not that of the dataset.
-        dataset: The name of the dataset.
         metadata: Of the log, such as `draw`, `model_name` or `imported_sha256`.
-        solver: Another solver than the task's.
         sample_ids: The ids that were planned, if they are more than those of the rows.
         prompt: The name of the judge's prompt, which stands for its text.
-        effort: The reasoning effort of the judge.
         version: Of the task; 1 is how version 0.2.0 of the package wrote.
-        created: When the run began, in ISO form.
         task_id: Of the run that a retry goes on with.
-        name: The file's name; one like Inspect's if not given.
-        format: Of the file.
         config: Options of `GenerateConfig`, such as `reasoning_effort`.
     """
     number = next(_numbers)

@@ -9,7 +9,7 @@ import pandas as pd
 
 from inspect_clbench.errors import ClbenchError
 from inspect_clbench.results.answers import dataset_of
-from inspect_clbench.results.estimates import Estimate, alpha, bootstrap, kappa
+from inspect_clbench.results.estimates import alpha, bootstrap, kappa
 from inspect_clbench.results.report import methods_line
 from inspect_clbench.results.table import Column, Table, count, interval, short_names
 
@@ -120,8 +120,8 @@ def _pair(verdicts: pd.DataFrame, first: str, second: str) -> dict[str, Any]:
         "second": second,
         **counts.sum().astype(int),
         "compared": int(counts.to_numpy().sum()),
-        **_figures("agreement", bootstrap(counts, _alike)),
-        **_figures("kappa", bootstrap(counts, kappa, lowest=-1)),
+        **bootstrap(counts, _alike).columns("agreement"),
+        **bootstrap(counts, kappa, lowest=-1).columns("kappa"),
     }
 
 
@@ -135,8 +135,8 @@ def _all(verdicts: pd.DataFrame) -> dict[str, Any]:
     return {
         "first": f"all {verdicts.shape[1]}",
         "compared": len(judged),
-        **_figures("agreement", bootstrap(counts, _mean_alike)),
-        **_figures("alpha", bootstrap(terms.groupby("context_id").sum(), alpha, lowest=-1)),
+        **bootstrap(counts, _mean_alike).columns("agreement"),
+        **bootstrap(terms.groupby("context_id").sum(), alpha, lowest=-1).columns("alpha"),
     }
 
 
@@ -158,10 +158,6 @@ def _mean_alike(*counts: Any) -> Any:
     shares = np.array([_alike(*counts[n : n + len(PAIR)]) for n in range(0, len(counts), len(PAIR))])
     with np.errstate(invalid="ignore"):
         return np.nansum(shares, axis=0) / np.sum(~np.isnan(shares), axis=0)
-
-
-def _figures(name: str, estimate: Estimate) -> dict[str, float]:
-    return {name: estimate.mean, f"{name}_low": estimate.low, f"{name}_high": estimate.high}
 
 
 def _columns(frame: pd.DataFrame, names: Mapping[str, str]) -> list[Column]:

@@ -20,6 +20,7 @@ from inspect_clbench.results.report import LENGTHS, OVERALL, report
 from inspect_clbench.results.table import folded, interval
 
 LETTER, LINE = 5.6, 12  # width and height of the labels' letters, in pixels
+FIGURES = 120  # the width of a difference and its interval
 BLUE, GREY, LIGHT, INK = "#0072B2", "#8A8A8A", "#DDDDDD", "#222222"
 RAMP = ["#F7FBFF", "#C6DBEF", "#6BAED6", "#2171B5", "#08306B"]
 LINES = "split(datum.label, '\\n')"  # a folded name has several
@@ -40,8 +41,7 @@ def rates(answers: pd.DataFrame, width: float) -> Chart:
     panel = room / columns - 12
     data["group"] = data["group"].map(lambda name: folded(name, max(longest, int(panel / LETTER))))
     y = _rows(list(data["row"].unique()))
-    x: dict[str, Any] = {"scale": alt.Scale(domain=[0, _top(data)]), "title": None}
-    x["axis"] = alt.Axis(tickCount=panel / 40)
+    x = _numbers(0, _top(data), ticks=panel / 40)
     dots = alt.layer(
         alt.Chart().mark_rule(color=BLUE, strokeWidth=1.5).encode(alt.X("low:Q", **x), alt.X2("high:Q"), y),
         alt.Chart().mark_circle(color=BLUE, size=28, opacity=1).encode(alt.X("mean:Q", **x), y),
@@ -63,9 +63,10 @@ def heatmap(answers: pd.DataFrame, width: float) -> Chart:
     data["text"] = data["mean"].map("{:.0f}".format).replace("nan", "")
     data["dark"] = data["mean"] > data["mean"].max() * 0.68  # white is as legible as black there
     cell = min(90, (width - _name_width(data["row"])) / len(models) - 1)
-    data["group"], axis = _heads(data["group"], cell)
-    x = alt.X("group:N", sort=list(data["group"].unique()), title=None, axis=axis)
-    y = alt.Y("row:N", sort=list(data["row"].unique()), title=None, axis=_name_axis())
+    data["group"] = data["group"].map(_folding(width))
+    heads = _name_axis(orient="top", labelAngle=-90)
+    x = alt.X("group:N", sort=list(data["group"].unique()), title=None, axis=heads)
+    y = _rows(list(data["row"].unique()))
     colour = alt.Color("mean:Q", scale=alt.Scale(range=RAMP, domainMin=0), legend=None)
     ink = alt.condition("datum.dark", alt.value("white"), alt.value(INK))
     cells = alt.layer(
@@ -73,9 +74,8 @@ def heatmap(answers: pd.DataFrame, width: float) -> Chart:
         alt.Chart().mark_text(fontSize=9).encode(x, y, alt.Text("text:N"), color=ink),
         data=data,
     ).properties(width=alt.Step(cell), height=alt.Step(_step(data["row"], least=15)))
-    header = alt.Header(
-        **(HEADER | {"labelPadding": -8}), labelOrient="top", labelAnchor="start", labelAngle=0
-    )
+    look = HEADER | {"labelPadding": -8, "labelOrient": "top", "labelAnchor": "start", "labelAngle": 0}
+    header = alt.Header(**look)
     row = alt.Row("category:N", sort=list(data["category"].unique()), header=header)
     chart = cells.facet(row=row, spacing=4).resolve_scale(y="independent")
     return _finished(chart, "Tasks solved in %, by sub-category (tasks)")
@@ -91,11 +91,7 @@ def length(answers: pd.DataFrame, width: float) -> Chart:
     panels = pd.concat([data.assign(panel=name, shown=data["group"] == name) for name in models])
     panels["panel"] = panels["panel"].map(lambda name: folded(name, int(panel / LETTER)))
     x = alt.X("row:N", sort=[*LENGTHS], title=None, axis=alt.Axis(labelAngle=-45, ticks=False))
-    y: dict[str, Any] = {
-        "title": None,
-        "axis": alt.Axis(tickCount=4),
-        "scale": alt.Scale(domain=[0, _top(data)]),
-    }
+    y = _numbers(0, _top(data))
     mean = alt.Y("mean:Q", **y)
     shown = alt.Chart().transform_filter("datum.shown")
     lines = alt.layer(
@@ -127,97 +123,48 @@ def forest(answers: pd.DataFrame, width: float) -> Chart:
     data = 100 * frame[["difference", "low", "high"]]
     data = data.assign(row=rows.map(_folding(width)), apart=p < ALPHA)
     data["text"] = [interval(r.difference, r.low, r.high).replace("\n", " ") for r in frame.itertuples()]
-    order = list(data["row"])
-    height = alt.Step(_step(order))
-    low, high = min(0, data["low"].min()), max(0, data["high"].max())
-    x: dict[str, Any] = {
-        "title": None,
-        "axis": alt.Axis(tickCount=4),
-        "scale": alt.Scale(domain=[low, high], nice=True),
-    }
-    fill_colour = alt.condition("datum.apart", alt.value(BLUE), alt.value("white"))
+    order, panel = list(data["row"]), width - _name_width(data["row"]) - FIGURES
+    ends = [min(0, data["low"].min()), max(0, data["high"].max())]
+    x = _numbers(*ends)
+    fill = alt.condition("datum.apart", alt.value(BLUE), alt.value("white"))
+    y = _rows(order)
     dots = alt.layer(
-        alt.Chart(pd.DataFrame({"x": [0]}))
-        .mark_rule(color=GREY, strokeDash=[4, 3])
-        .encode(alt.X("x:Q", **x)),
-        alt.Chart(data)
-        .mark_rule(color=BLUE, strokeWidth=1.5)
-        .encode(alt.X("low:Q", **x), alt.X2("high:Q"), _rows(order)),
-        alt.Chart(data)
+        alt.Chart().mark_rule(color=GREY, strokeDash=[4, 3]).encode(x=alt.datum(0)),
+        alt.Chart().mark_rule(color=BLUE, strokeWidth=1.5).encode(alt.X("low:Q", **x), alt.X2("high:Q"), y),
+        alt.Chart()
         .mark_point(stroke=BLUE, size=50, opacity=1, strokeWidth=1.5)
-        .encode(alt.X("difference:Q", **x), _rows(order), fill=fill_colour),
-    ).properties(width=width - _name_width(order) - 120, height=height)
-    text = (
-        alt.Chart(data)
-        .mark_text(align="left", fontSize=10, color=INK)
-        .encode(alt.Y("row:N", sort=order, axis=None), alt.Text("text:N"), x=alt.value(0))
-    )
-    chart = alt.hconcat(dots, text.properties(width=105, height=height), spacing=6)
-    return _finished(
-        chart,
-        title,
-        f"95 % intervals, adjusted for several comparisons; filled: told apart (p < {ALPHA:.2g})",
-        width=width,
-    )
+        .encode(alt.X("difference:Q", **x), y, fill=fill),
+        alt.Chart().mark_text(align="left").encode(alt.Text("text:N"), y, x=alt.value(panel + 10)),
+        data=data,
+    ).properties(width=panel, height=alt.Step(_step(order)))
+    note = f"95 % intervals, adjusted for several comparisons; filled: told apart (p < {ALPHA:.2g})"
+    return _finished(dots, title, note, width=width)
 
 
 def cost(answers: pd.DataFrame, width: float, prices: Any = None) -> Chart:
     """The solving rate against the price of a run; numbers stand for the models below."""
     dollars = dollars_per_run(answers, prices)
-    frame = report(answers, ci=True).frame
-    beside = width > 450  # the names, or else below
-    data = _long(frame, "name", [OVERALL], width if beside else 2 * width).assign(
-        dollars=list(frame["name"].map(dollars))
-    )
-    data = data.dropna(subset="dollars").sort_values("mean", ascending=False)
+    data = _long(report(answers, ci=True).frame, "name", [OVERALL], 2 * width)
+    data = data.assign(dollars=data["name"].map(dollars)).dropna(subset="dollars")
     if data.empty:
         raise ClbenchError(
             "No prices in these logs, so that there is no picture of costs. Give --model-cost-config FILE."
         )
-    data["number"] = range(1, len(data) + 1)
-    lines = data["row"].str.count("\n") + 1
-    data["place"] = LINE * (lines.cumsum() - lines + 0.4 * np.arange(len(data)) + 0.5)
-    legend_height = float(LINE * (lines.sum() + 0.4 * len(data)))
-    panel = width - (_name_width(data["row"]) + 75 if beside else 45)
     ends = [data["dollars"].min() * 0.8, data["dollars"].max() * 1.25]
-    x = alt.X(
-        "dollars:Q",
-        title="Dollars a run",
-        axis=alt.Axis(grid=False, tickCount=5, format="~g"),
-        scale=alt.Scale(type="log", domain=ends, nice=False),
-    )
-    y: dict[str, Any] = {
-        "title": "Tasks solved in %",
-        "scale": alt.Scale(domain=[0, 1.05 * _top(data)], nice=False),
-    }
-    text: dict[str, Any] = {"align": "left", "fontSize": 10, "color": INK}
+    data["number"] = [f"{number}" for number in range(1, len(data) + 1)]
+    data["label"] = data["number"] + "  " + data["name"]
+    x = alt.X("dollars:Q", title="Dollars a run", axis=alt.Axis(grid=False, tickCount=5, format="~g"),
+              scale=alt.Scale(type="log", nice=False, domain=ends))  # fmt: skip
+    y = _numbers(0, _top(data), title="Tasks solved in %")
+    legend = alt.Legend(orient="bottom", columns=1, symbolOpacity=0, symbolSize=0, labelLimit=0, title=None)
+    colour = alt.Color("label:N", sort=None, scale=alt.Scale(range=[BLUE]), legend=legend)
     dots = alt.layer(
-        alt.Chart(data)
-        .mark_rule(color=BLUE, strokeWidth=1.5)
-        .encode(x, alt.Y("low:Q", **y), alt.Y2("high:Q")),
-        alt.Chart(data).mark_circle(color=BLUE, size=50, opacity=1).encode(x, alt.Y("mean:Q", **y)),
-        alt.Chart(data)
-        .mark_text(dy=-7, fontSize=10, color=INK)
-        .encode(x, alt.Y("high:Q", **y), alt.Text("number:N")),
-    ).properties(width=panel, height=max(200, legend_height if beside else 0))
-    place = alt.Y("place:Q", scale=alt.Scale(domain=[legend_height, 0], nice=False), axis=None)
-    legend = alt.layer(
-        alt.Chart(data).mark_text(**text).encode(place, alt.Text("number:N"), x=alt.value(0)),
-        alt.Chart(data)
-        .mark_text(lineBreak="\n", lineHeight=LINE, **text)
-        .encode(place, alt.Text("row:N"), x=alt.value(16)),
-    ).properties(width=_name_width(data["row"]) + 10, height=legend_height)
-    chart = alt.concat(dots, legend, columns=2 if beside else 1, spacing=8)
-    return _finished(chart, "Tasks solved and the cost of a run, with 95 % interval", width=width)
-
-
-KINDS: dict[str, Callable[..., Chart]] = {
-    "rates": rates,
-    "forest": forest,
-    "heatmap": heatmap,
-    "length": length,
-    "cost": cost,
-}
+        alt.Chart().mark_rule(strokeWidth=1.5).encode(x, alt.Y("low:Q", **y), alt.Y2("high:Q"), colour),
+        alt.Chart().mark_circle(size=50, opacity=1).encode(x, alt.Y("mean:Q", **y), colour),
+        alt.Chart().mark_text(dy=-7).encode(x, alt.Y("high:Q", **y), alt.Text("number:N")),
+        data=data,
+    ).properties(width=width - 45, height=220)
+    return _finished(dots, "Tasks solved and the cost of a run, with 95 % interval", width=width)
 
 
 def _groups(frame: pd.DataFrame) -> list[str]:
@@ -231,7 +178,7 @@ def _long(frame: pd.DataFrame, row: str, groups: Sequence[str], width: float) ->
     for group in groups:
         figures = 100 * frame[[f"{group} {key}" for key in ("mean", "low", "high")]]
         figures.columns = pd.Index(["mean", "low", "high"])
-        parts.append(figures.assign(row=frame[row].map(_folding(width)), group=group))
+        parts.append(figures.assign(row=frame[row].map(_folding(width)), name=frame[row], group=group))
     return pd.concat(parts)
 
 
@@ -248,6 +195,12 @@ def _step(names: Sequence[str], least: float = 18) -> float:
     """The distance of rows, so that folded names beside each other do not touch."""
     lines = [name.count("\n") + 1 for name in dict.fromkeys(names)]
     return max(least, LINE * max(a + b for a, b in pairwise([*lines, 1])) / 2 + 6)
+
+
+def _numbers(low: float, high: float, ticks: float = 4, title: str | None = None) -> dict[str, Any]:
+    """A channel of numbers from about `low` to about `high`."""
+    scale = alt.Scale(domain=[low, high], nice=True)
+    return {"title": title, "axis": alt.Axis(tickCount=ticks), "scale": scale}
 
 
 def _top(data: pd.DataFrame) -> float:
@@ -279,33 +232,9 @@ def _name_axis(**more: Any) -> alt.Axis:
     return alt.Axis(labelExpr=LINES, labelLimit=0, ticks=False, domain=False, **look)
 
 
-def _heads(names: pd.Series, cell: float) -> tuple[pd.Series, alt.Axis]:
-    """Names as heads of columns: they lie where there is room, and else stand."""
-    if cell < 8 * LETTER:
-        letters = max(names.map(len).max() / max(1, cell // LINE) + 4, 20)
-        return names.map(lambda name: folded(name, int(letters))), _name_axis(orient="top", labelAngle=-90)
-    names = names.map(lambda name: folded(name, int(cell / LETTER)))
-    lines = names.str.count("\n").max()
-    names = names.map(lambda name: "\n" * (lines - name.count("\n")) + name)  # they end on one line
-    return names, _name_axis(orient="top", labelAngle=0, labelOffset=0, labelPadding=6 + LINE * lines)
-
-
 def _finished(chart: Any, *title: str, width: float = 620) -> Chart:
     """The same look for all pictures; the title says what they show."""
     lines = [line for part in title for line in folded(part, int(width / LETTER)).split("\n")]
-    look = {"anchor": "start", "fontSize": 11, "fontWeight": "normal", "offset": 12, "color": INK}
-    return (
-        chart.properties(title={"text": lines, **look}, background="white")
-        .configure(font="Arial, Helvetica, sans-serif", padding=4)
-        .configure_view(stroke=None)
-        .configure_axis(
-            labelFontSize=10,
-            titleFontSize=11,
-            titleFontWeight="normal",
-            gridColor="#EEEEEE",
-            domainColor=GREY,
-            tickColor=GREY,
-            labelColor=INK,
-            titleColor=INK,
-        )
-    )
+    text = alt.TitleParams(lines, anchor="start", fontSize=11, fontWeight="normal", offset=12)
+    chart = chart.properties(title=text, background="white")
+    return chart.configure(font="Arial, Helvetica, sans-serif", padding=4).configure_view(stroke=None)

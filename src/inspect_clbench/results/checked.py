@@ -10,16 +10,16 @@ import pandas as pd
 
 from inspect_clbench.errors import ClbenchError
 from inspect_clbench.files import write_text
+from inspect_clbench.judge.prompt import numbered_rubrics
 from inspect_clbench.results.answers import dataset_of
 from inspect_clbench.results.estimates import Estimate, solving_rate, weights
 from inspect_clbench.results.logs import read_samples
 from inspect_clbench.results.report import methods_line
-from inspect_clbench.results.table import Column, Table, count, interval, short_names
+from inspect_clbench.results.table import Column, Table, count, defused, interval, short_names
 
 WORDS = {"yes": 1.0, "no": 0.0}
 FEWEST = 10  # checked rows of a kind: below it an interval says next to nothing
 KEY = ["uuid", "scorer"]
-FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 METHODS = (
     "Corrected: the solving rate that the person would have found, weighted back to the judge's shares of yes "
@@ -58,7 +58,7 @@ def _rows(answers: pd.DataFrame) -> Iterator[dict[str, str]]:
     texts = dict(read_samples(answers))
     for row in answers.itertuples():
         sample = texts[row.Index]
-        rubrics = [f"{n}. {rubric}" for n, rubric in enumerate(sample.rubrics, 1) if str(rubric).strip()]
+        rubrics = [f"{number}. {text}" for number, text in numbered_rubrics([*map(str, sample.rubrics)])]
         cells = {
             "person": "",
             "judge": "yes" if row.solved else "no",
@@ -74,8 +74,7 @@ def _rows(answers: pd.DataFrame) -> Iterator[dict[str, str]]:
             "answer": sample.answer,
             "conversation": "\n\n".join(f"[{role}] {text}" for role, text in sample.messages),
         }
-        # A spreadsheet would take what begins so for a formula.
-        yield {key: "'" + text if text.startswith(FORMULA) else text for key, text in cells.items()}
+        yield {key: defused(text) for key, text in cells.items()}
 
 
 def read_sheet(path: str | Path, answers: pd.DataFrame) -> pd.DataFrame:
@@ -134,12 +133,10 @@ def checked(path: str | Path, answers: pd.DataFrame) -> Table:
     columns += [Column(f"Checked {word}", [f"checked_{word}"], count) for word in WORDS]
     title = f"{dataset}: the judge checked by a person, in %"
     few = [names[str(name)] for name, row in rows.items() if not row]
-    notes = (
-        [f"Too few rows are checked of {', '.join(few)}: it takes {FEWEST} yes and {FEWEST} no."]
-        if few
-        else []
+    note = f"Too few rows are checked of {', '.join(few)}: it takes {FEWEST} yes and {FEWEST} no."
+    return Table(
+        title, pd.DataFrame(enough), columns, [note] * bool(few), f"{methods_line(answers)} {METHODS}"
     )
-    return Table(title, pd.DataFrame(enough), columns, notes, f"{methods_line(answers)} {METHODS}")
 
 
 def _row(series: pd.DataFrame) -> dict[str, Any] | None:
@@ -161,9 +158,9 @@ def _row(series: pd.DataFrame) -> dict[str, Any] | None:
             (judged - y) * (1 - missed) / ((judged - y) * (1 - missed) + y * (1 - right))
         ),
     }
-    row: dict[str, Any] = {}
-    for key, estimate in {"judge": yes, **{key: _combined(figures[key], means) for key in figures}}.items():
-        row |= {key: estimate.mean, f"{key}_low": estimate.low, f"{key}_high": estimate.high}
+    row: dict[str, Any] = yes.columns("judge")
+    for key, figure in figures.items():
+        row |= _combined(figure, means).columns(key)
     return row | {"checked_yes": len(marked[0]), "checked_no": len(marked[1])}
 
 

@@ -58,16 +58,10 @@ def _row(name: str, failed: pd.DataFrame) -> dict[str, Any]:
     row = {"name": name, "labelled": len(labelled), "failed": len(failed), "published": False}
     for key, title in ERROR_TYPES.items():
         shown = labelled["error_types"].map(lambda types, key=key: key in types)
-        estimate = _share(shown.astype(float), labelled["context_id"])
+        sums = shown.astype(float).groupby(labelled["context_id"]).agg(["sum", "size"])
+        estimate = bootstrap(sums, lambda yes, total: yes / total) if len(sums) else Estimate(float("nan"))
         row |= {f"{title} {figure}": getattr(estimate, figure) for figure in FIGURES}
     return row
-
-
-def _share(shown: pd.Series, context: pd.Series) -> Estimate:
-    """A share of answers that come in contexts."""
-    if shown.empty:
-        return Estimate(float("nan"))
-    return bootstrap(shown.groupby(context).agg(["sum", "size"]), lambda yes, labelled: yes / labelled)
 
 
 def _part(part: float, total: float) -> str:

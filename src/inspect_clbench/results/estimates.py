@@ -33,6 +33,10 @@ class Estimate(NamedTuple):
     high: float = np.nan
     p: float = np.nan  # that the mean is 0
 
+    def columns(self, name: str) -> dict[str, float]:
+        """The mean and its interval, as columns of a table of several figures."""
+        return {name: self.mean, f"{name}_low": self.low, f"{name}_high": self.high}
+
 
 def solving_rate(answers: pd.DataFrame, value: str = "solved") -> Estimate:
     """The mean of the runs' rates, with a 95 % interval on the scale of log odds.

@@ -21,7 +21,6 @@ from inspect_clbench.results.logs import SampleTexts, read_samples, readable
 logger = getLogger(__name__)
 
 GRADED = "_graded"
-_LARGE_BYTES = 100 * 1000 * 1000  # what the common hosts of repositories accept
 _MOST_IDS = 3
 _UNSAFE = re.compile(r"[^\w.+-]+", re.ASCII)
 
@@ -102,11 +101,14 @@ def export_files(answers: pd.DataFrame, folder: str | Path, org: str | None = No
         text = json.dumps(leaderboard(series, org or ""), ensure_ascii=False, indent=2)
         write_text(path, text + "\n")
         paths.append(path)
-    for warning in _warnings(answers, paths):
-        logger.warning(warning)
-    if problems := [
-        problem for _, series in answers.groupby("name", sort=False) for problem in _missing(series)
-    ]:
+    if contradictions := int(answers["inconsistent"].sum()):
+        logger.warning("Scores that contradict their status lists: %d. The score counts.", contradictions)
+    if failures := int((answers["reason"] == "grader_failed").sum()):
+        logger.warning(
+            "Rows with score 0 because the judge failed: %d. Ask again: clbench regrade LOG", failures
+        )
+    problems = [problem for _, series in answers.groupby("name", sort=False) for problem in _missing(series)]
+    if problems:
         raise ClbenchError(
             f"{folder}: written, but not complete enough to be handed in. {' '.join(problems)} To go on with a "
             "run: inspect eval-retry LOG"
@@ -161,17 +163,16 @@ def _write_rows(answers: pd.DataFrame, stems: Mapping[str, Path]) -> list[Path]:
 
 def _inference_row(task_id: str, sample: SampleTexts) -> dict[str, Any]:
     """The row that the original inference script writes for an answer."""
-    category = sample.metadata.get("context_category")
-    metadata = {"task_id": task_id, "context_category": category}
-    if benchmark_of(str(category)).has_contexts:
+    category, sub_category = (sample.metadata.get(key) for key in ("context_category", "sub_category"))
+    metadata = {"task_id": task_id, "context_category": category, "context_subcategory": sub_category}
+    if benchmark_of(str(category)).has_contexts:  # the other one has a name of its own for sub-categories
+        context_id = sample.metadata.get("context_id")
         metadata = {
             "task_id": task_id,
-            "context_id": sample.metadata.get("context_id"),
+            "context_id": context_id,
             "context_category": category,
-            "sub_category": sample.metadata.get("sub_category"),
+            "sub_category": sub_category,
         }
-    else:  # which has a name of its own for sub-categories
-        metadata["context_subcategory"] = sample.metadata.get("sub_category")
     return {
         "idx": task_id,
         "messages": [{"role": role, "content": text} for role, text in sample.messages],
@@ -187,45 +188,24 @@ def _grades(sample: SampleTexts) -> dict[str, Any]:
     if grades := metadata.get("grades"):  # out of an imported file
         return {key: grades[key] for key in GRADING_KEYS if key in grades}
     solved = sample.score["value"] in ("C", 1)
-    votes = metadata.get("votes")
+    votes = metadata.get("votes") or []
     status = [_WORDS[letter] for letter in metadata.get("status") or ""]
     if not votes:  # version 0.2.0 kept the judge's own list
         status = metadata.get("requirement_status") or status
+    # Of a panel that of a judge who voted as the majority did.
+    agreeing = [
+        text for text, vote in zip(sample.rationales, votes, strict=False) if vote["solved"] is solved
+    ]
+    rationale = next(iter([*agreeing, *sample.rationales]), "")
     match sample.score.get("reason"):
         case "no_response":
             rationale = "The model gave no answer; the judge was not asked."
         case "grader_failed":
             rationale, status = NO_VERDICT + str(metadata.get("judge_error", "")), []
-        case _:
-            rationale = _rationale(sample.rationales, votes or (), solved)
     return dict(zip(GRADING_KEYS, (rationale, status, int(solved)), strict=True))
 
 
 _WORDS = {"y": "yes", "n": "no", "?": "?"}
-
-
-def _rationale(rationales: Sequence[str], votes: Sequence[Mapping[str, Any]], solved: bool) -> str:
-    """The rationale of a judge; of a panel that of one who voted as the majority did."""
-    agreeing = [
-        rationale for rationale, vote in zip(rationales, votes, strict=False) if vote["solved"] is solved
-    ]
-    return next(iter([*agreeing, *rationales]), "")
-
-
-def _warnings(answers: pd.DataFrame, paths: Iterable[Path]) -> Iterator[str]:
-    if contradictions := int(answers["inconsistent"].sum()):
-        yield f"Scores that contradict their status lists: {contradictions:,}. The score counts."
-    if failures := int((answers["reason"] == "grader_failed").sum()):
-        yield (
-            f"Rows with score 0 because the judge failed: {failures:,}. Ask again before you hand in: "
-            "clbench regrade LOG"
-        )
-    large = [path.name for path in paths if path.stat().st_size > _LARGE_BYTES]
-    if large:
-        yield (
-            f"Hosts of repositories take no file over 100 MB: compress {', '.join(large)}, or use their "
-            "storage for large files."
-        )
 
 
 def _missing(series: pd.DataFrame) -> Iterator[str]:
@@ -238,7 +218,6 @@ def _missing(series: pd.DataFrame) -> Iterator[str]:
         if len(graded) >= total:
             continue
         ids = [str(task) for task in tasks if task not in graded]
-        names = (
-            f" (without {', '.join(ids[:_MOST_IDS])}{' and others' * (len(ids) > _MOST_IDS)})" if ids else ""
-        )
+        names = ", ".join(ids[:_MOST_IDS]) + " and others" * (len(ids) > _MOST_IDS)
+        names = f" (without {names})" if ids else ""
         yield f"{series['name'].iloc[0]}, run {run}: {len(graded):,} graded rows of {total:,} tasks{names}."

@@ -12,6 +12,7 @@ import hashlib
 import json
 from collections.abc import Callable, Collection, Hashable, Iterator
 from contextlib import suppress
+from dataclasses import replace
 from html import escape
 from importlib.resources import files
 from itertools import groupby
@@ -106,7 +107,7 @@ def _results(answers: pd.DataFrame, main: Table, places: dict[str, int], prices:
     results: dict[str, Any] = {
         "title": dataset_of(answers),
         "facts": [main.methods, f"Run on {' to '.join(dict.fromkeys([days[0], days[-1]]))}."],
-        "warnings": notes_of(answers),
+        "warnings": notes_of(answers, with_counts=False),
         "rates": _table(main, to_model),
         "subs": _subs(answers, places) if answers["sub_category"].any() else [],
         "picture": _pictures(answers, "rates"),
@@ -136,6 +137,8 @@ def _comparison(answers: pd.DataFrame, places: dict[str, int]) -> dict[str, Any]
         return {"pair": pair, "group": row.get("group", OVERALL)} if is_link else None
 
     table = compare(answers)
+    # What `warnings` says above all is not said again.
+    table = replace(table, notes=[note for note in table.notes if note not in notes_of(answers)])
     results: dict[str, Any] = {
         "answer": table.title.removeprefix(f"{dataset_of(answers)}. "),
         "compare": _table(table, to_pair),

@@ -9,7 +9,6 @@ import pandas as pd
 
 from inspect_clbench.errors import ClbenchError
 from inspect_clbench.files import replacing
-from inspect_clbench.results.answers import dataset_of
 from inspect_clbench.results.table import short_names
 
 KINDS = ("rates", "forest", "heatmap", "length", "cost")
@@ -17,7 +16,6 @@ FORMATS = (".svg", ".pdf", ".png")
 PIXELS_PER_INCH = 96
 PNG_PIXELS_PER_INCH = 220
 POINTS = 72 / PIXELS_PER_INCH  # of a pixel, which vl_convert takes for a point
-LEAST_WIDTH = 3
 
 
 def plot(answers: pd.DataFrame, kind: str, path: str | Path, width: float = 6.5, prices: Any = None) -> Path:
@@ -38,9 +36,7 @@ def plot(answers: pd.DataFrame, kind: str, path: str | Path, width: float = 6.5,
     path = Path(path)
     if path.suffix.lower() not in FORMATS:
         raise ClbenchError(f"{path}: a picture ends in {', '.join(FORMATS)}.")
-    dataset_of(answers)
-    picture = draw(answers, kind, width, prices)
-    content = _written(picture, path.suffix.lower())
+    content = _written(draw(answers, kind, width, prices), path.suffix.lower())
     with replacing(path) as file:
         file.write(content)
     return path
@@ -50,12 +46,10 @@ def draw(answers: pd.DataFrame, kind: str, width: float = 6.5, prices: Any = Non
     """The picture as an altair chart."""
     if kind not in KINDS:
         raise ClbenchError(f"{kind}: no such picture. There are {', '.join(KINDS)}.")
-    if not width >= LEAST_WIDTH:
-        raise ClbenchError(f"--width {width}: a picture is at least {LEAST_WIDTH} inches wide.")
-    charts = charts_module()
+    chart = getattr(charts_module(), kind)
     answers = answers.assign(name=answers["name"].map(short_names(answers["name"])))
     pixels = PIXELS_PER_INCH * width - 8  # of which the edges
-    return charts.cost(answers, pixels, prices) if kind == "cost" else charts.KINDS[kind](answers, pixels)
+    return chart(answers, pixels, prices) if kind == "cost" else chart(answers, pixels)
 
 
 def svg(picture: Any) -> str:
@@ -84,10 +78,6 @@ def _written(picture: Any, ending: str) -> bytes:
     content = vl_convert.vegalite_to_svg(spec)
     if ending == ".svg":
         return content.encode()
-    size = re.compile(r'width="([\d.]+)" height="([\d.]+)"')
-    content = size.sub(
-        lambda sides: 'width="{}" height="{}"'.format(*(POINTS * float(side) for side in sides.groups())),
-        content,
-        count=1,
-    )
+    size = re.compile(r'(?<= width=")[\d.]+|(?<= height=")[\d.]+')
+    content = size.sub(lambda side: str(POINTS * float(side[0])), content, count=2)  # of the whole: the first
     return bytes(vl_convert.svg_to_pdf(content))

@@ -27,7 +27,14 @@ GROUPS = {  # the head of their column, and what the title says of them
     "threshold": ("Rubrics met", "if so many of the rubrics were enough"),
     "runs": ("Solved in", "in any and in all of k runs"),
 }
-PROBLEMS = {"no_verdict": "No verdict", "missing": "Missing", "cut_off": "Cut off"}
+PROBLEMS = {  # the head of their column, and what follows
+    "no_verdict": ("No verdict", "the judge gave none, and they count as not solved."),
+    "missing": (
+        "Missing",
+        "after errors or a stopped run, in no rate. Complete them: inspect eval-retry LOG.",
+    ),
+    "cut_off": ("Cut off", "at a length limit, and judged as they are."),
+}
 LENGTH_LIMITS = ("max_tokens", "model_length")
 
 ORDER = [name for b in BENCHMARKS.values() for name in (*b.categories, *b.sub_categories)]
@@ -56,7 +63,7 @@ def report(answers: pd.DataFrame, by: str | None = None, ci: bool = False, publi
     source = published_table(dataset, "main") if published else {}
     frame, columns = _main(counted, ci) if by is None else _by(counted, by, ci)
     frame = pd.concat([frame, pd.DataFrame(published_rows(source))], ignore_index=True)
-    notes = [*notes_of(counted), _exceptions(answers, by, source)]
+    notes = [*notes_of(counted, with_counts=by is not None), _exceptions(answers, by, source)]
     title = f"{dataset}: solving rate in %{_measure(counted, by, ci)}"
     return Table(title, frame, columns, [note for note in notes if note], methods_line(counted))
 
@@ -68,8 +75,9 @@ def methods_line(answers: pd.DataFrame) -> str:
         answers: Those that the table is made of, of one dataset.
     """
     dataset, series = dataset_of(answers), answers.groupby("name", sort=False)
-    sources = dict.fromkeys(_source(source) for (source,) in _distinct(answers, "source") if source)
-    rows = dataset + (f" ({', '.join(sources)})" if sources else "")
+    sources = dict.fromkeys(_source(source) for (source,) in _distinct(answers, "source"))
+    telling = [source for source in sources if source not in dataset]  # not "demo" of "CL-bench demo"
+    rows = dataset + (f" ({', '.join(telling)})" if telling else "")
     draws = [f"a draw of {draw}" for (draw,) in _distinct(answers, "draw") if draw]
     tasks = f"{_span(series['id'].nunique())} tasks in {_span(series['context_id'].nunique())} contexts"
     models = [
@@ -89,27 +97,30 @@ def methods_line(answers: pd.DataFrame) -> str:
     )
 
 
-def notes_of(answers: pd.DataFrame) -> list[str]:
-    """What a reader must know of the answers to not be misled: two notes at the most."""
-    names = short_names(answers["name"])
-    is_problem = _problems(answers)
-    failed, missing, cut_off = (answers[rows] for rows in is_problem.values())
-    judged = answers[~is_problem["no_verdict"]].groupby("name")
-    judge, model = [], []
-    if len(failed):
+def notes_of(answers: pd.DataFrame, with_counts: bool = True) -> list[str]:
+    """What a reader must know of the answers to not be misled: two notes at the most.
+
+    Args:
+        answers: Those that the table is made of.
+        with_counts: Whether to say how many they are; not below columns that do.
+    """
+    names, is_problem = short_names(answers["name"]), _problems(answers)
+    sentences = {}
+    for key, (head, consequence) in PROBLEMS.items():
+        numbers = answers["name"][is_problem[key]].value_counts()
+        counts = ", ".join(f"{number:,} of {names[name]}" for name, number in numbers.items())
+        sentences[key] = f"{head}{f' ({counts})' * with_counts}: {consequence}" if counts else ""
+    if sentences["no_verdict"]:
+        failed = answers["name"][is_problem["no_verdict"]].unique()
+        judged = answers[answers["name"].isin(failed) & ~is_problem["no_verdict"]]
         rates = [
-            f"{names[name]} {percent(solving_rate(judged.get_group(name)).mean)}"
-            for name in failed["name"].unique()
-            if name in judged.groups
+            f"{names[name]} {percent(solving_rate(series).mean)}"
+            for name, series in judged.groupby("name", sort=False)
         ]
-        judge.append(f"Counted as not solved, as the judge gave no verdict: {_by_name(failed, names)}.")
-        judge.append(f"Rates without them: {', '.join(rates) or 'none'}. Ask again: clbench regrade LOG.")
-    if len(missing):
-        model.append(f"Missing after errors or a stopped run, and in no rate: {_by_name(missing, names)}.")
-        model.append("Complete them: inspect eval-retry LOG.")
-    if len(cut_off):
-        model.append(f"Cut off at a length limit, and judged as they are: {_by_name(cut_off, names)}.")
-    return [" ".join(sentences) for sentences in (judge, model) if sentences]
+        sentences["no_verdict"] += f" Rates without them: {', '.join(rates) or 'none'}."
+        sentences["no_verdict"] += " Ask again: clbench regrade LOG."
+    model = f"{sentences['missing']} {sentences['cut_off']}".strip()
+    return [note for note in (sentences["no_verdict"], model) if note]
 
 
 def ordered(names: pd.Series) -> list[str]:
@@ -159,7 +170,7 @@ def _main(answers: pd.DataFrame, ci: bool) -> tuple[pd.DataFrame, list[Column]]:
         *_rate_columns(groups, groups, ci),
     ]
     columns += [Column("Runs", ["runs"], count)] if frame["runs"].nunique() > 1 else []
-    columns += [Column(head, [key], count) for key, head in PROBLEMS.items() if frame[key].any()]
+    columns += [Column(head, [key], count) for key, (head, _) in PROBLEMS.items() if frame[key].any()]
     return frame, columns
 
 
@@ -280,12 +291,6 @@ def _source(location: str) -> str:
     """Where rows are from; a benchmark's id on the hub stands for its pinned revision."""
     is_hub = location in REVISIONS
     return f"{location}, revision {REVISIONS[location][:12]}" if is_hub else Path(location).name
-
-
-def _by_name(answers: pd.DataFrame, names: Mapping[str, str]) -> str:
-    return ", ".join(
-        f"{number:,} of {names[name]}" for name, number in answers["name"].value_counts().items()
-    )
 
 
 def _distinct(answers: pd.DataFrame, *columns: str) -> list[tuple[Any, ...]]:

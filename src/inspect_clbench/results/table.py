@@ -7,7 +7,6 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from io import StringIO
 from pathlib import Path
 from shutil import get_terminal_size
@@ -29,6 +28,7 @@ UNLIMITED = 10_000
 NAME_WIDTH = 12  # of names, where room is short
 WORD_WIDTH = 16  # of a head's longest word: Communication
 ENDINGS = {".txt": "table", ".md": "markdown", ".tex": "latex", ".csv": "csv", ".json": "json"}
+FORMULA = ("=", "+", "-", "@", "\t", "\r")  # how one begins
 LATEX_WIDTH = 20  # of names on a page
 RULES = Box("    \n    \n ── \n    \n ── \n    \n    \n    \n")  # under the heads, and between sections
 
@@ -135,9 +135,6 @@ class Table:
     def __repr__(self) -> str:
         return self.to_text()
 
-    def _repr_markdown_(self) -> str:  # what notebooks show
-        return self.to_markdown()
-
     def to_text(self, width: int | None = None, styled: bool = False) -> str:
         """For a terminal.
 
@@ -195,10 +192,8 @@ class Table:
         columns = [[one_line(column.head), *column.cells(self.frame)] for column in self.columns]
         heads, *rows = zip(*(map(_markdown, cells) for cells in columns), strict=True)
         table = "\n".join(f"| {' | '.join(cells)} |" for cells in (heads, rules, *rows))
-        return (
-            "\n\n".join([f"**{_markdown(one_line(self.title))}**", table, *map(_markdown, self._prose())])
-            + "\n"
-        )
+        title, *prose = map(_markdown, [one_line(self.title), *self._prose()])
+        return "\n\n".join([f"**{title}**", table, *prose]) + "\n"
 
     def to_latex(self) -> str:
         """A float with a booktabs table, its title for the caption and the notes under it."""
@@ -219,7 +214,8 @@ class Table:
 
     def to_csv(self) -> str:
         """The frame. What a spreadsheet would take for a formula begins with an apostrophe."""
-        return str(self.frame.map(_defused).rename(columns=_defused).to_csv(index=False))
+        frame = self.frame.map(_shown).rename(columns=_shown)
+        return str(frame.map(defused).rename(columns=defused).to_csv(index=False))
 
     def to_json(self) -> str:
         """The frame as a list of rows; what is missing is null."""
@@ -230,7 +226,7 @@ class Table:
     def to(self, form: str, width: int | None = None, styled: bool = False) -> str:
         """The table as `table`, `markdown`, `latex`, `csv` or `json`; width and style are a terminal's."""
         writers: dict[str, Callable[[], str]] = {
-            "table": partial(self.to_text, width, styled),
+            "table": lambda: self.to_text(width, styled),
             "markdown": self.to_markdown,
             "latex": self.to_latex,
             "csv": self.to_csv,
@@ -253,9 +249,8 @@ class Table:
 
     @property
     def _rows_above_rule(self) -> int:
-        return len(self.frame) - int(
-            self.frame["published"].eq(True).sum() if "published" in self.frame else 0
-        )
+        published = self.frame.get("published", pd.Series(dtype=bool))
+        return len(self.frame) - int(published.eq(True).sum())
 
     def _prose(self) -> list[str]:
         return [one_line(line) for line in (self.methods, *self.notes) if line]
@@ -280,12 +275,10 @@ def _latex(cell: str) -> str:
 def _stacked(cell: str, is_text: bool) -> str:
     """A cell of one or several lines; a name is folded."""
     lines = (folded(cell, LATEX_WIDTH) if is_text else cell).split("\n")
-    stacked = r" \\ ".join(map(_latex, lines))
-    return (
-        rf"\begin{{tabular}}[t]{{@{{}}{'l' if is_text else 'r'}@{{}}}}{stacked}\end{{tabular}}"
-        if len(lines) > 1
-        else stacked
-    )
+    stacked, side = r" \\ ".join(map(_latex, lines)), "l" if is_text else "r"
+    if len(lines) > 1:
+        stacked = rf"\begin{{tabular}}[t]{{@{{}}{side}@{{}}}}{stacked}\end{{tabular}}"
+    return stacked
 
 
 def _markdown(cell: str) -> str:
@@ -296,9 +289,9 @@ def _shown(value: Any) -> Any:
     return one_line(value) if isinstance(value, str) else value
 
 
-def _defused(value: Any) -> Any:
-    value = _shown(value)
-    return f"'{value}" if isinstance(value, str) and value.startswith(("=", "+", "-", "@")) else value
+def defused(value: Any) -> Any:
+    """A cell of CSV, with an apostrophe before what a spreadsheet would take for a formula."""
+    return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA) else value
 
 
 def _width(cells: Iterable[str]) -> int:
