@@ -14,6 +14,7 @@ from inspect_ai.model import ModelConfig
 
 from inspect_clbench.errors import ClbenchError
 from inspect_clbench.regrade import Regraded, regrade
+from inspect_clbench.results import agreement, answers_df, report
 from inspect_clbench.scoring.rubric_judge import rubric_judge
 from tests.support.builders import metrics_of, row, run_eval, verdict, write_rows
 from tests.support.s3 import s3_client
@@ -118,6 +119,15 @@ def test_another_judge_gives_verdicts_in_its_own_name(serve: Serve, failed: str)
     judges = {name: score["judge"].rsplit("/", 1)[-1] for name, score in metadata_of(path).items()}
     assert judges == {"good1": "judge", "bad1": "harsh", "good2": "judge", "bad2": "harsh"}
     assert Path(path).read_text("utf-8").startswith("{")
+    # In tables they belong to the run of the judge who gave none.
+    answers = answers_df(path)
+    assert answers["judge"].nunique() == answers["run"].nunique() == 1
+    assert answers["solved"].sum() == 2
+    table = report(answers)
+    assert "openai-api/loop/judge, effort default" in table.methods
+    assert "; where it gave no verdict, 2 by openai-api/loop/harsh; " in table.methods
+    with pytest.raises(ClbenchError, match="Judged by openai-api/loop/judge only"):
+        agreement(answers)
 
 
 def test_a_second_judges_rows_are_asked_of_that_judge(serve: Serve, failed: str) -> None:

@@ -175,8 +175,17 @@ def _ask(log: EvalLog, rows: Sequence[Row], judges: list[Model]) -> None:
         for row, sample in zip(rows, samples, strict=True):
             for new in (sample.scores or {}).values():
                 _add_usage(new, row.score)
+                _name_original(new, row.metadata)
                 row.sample.scores = {**(row.sample.scores or {}), row.name: new}
                 row.sample.events = sample.events
+
+
+def _name_original(new: Score, before: dict[str, Any]) -> None:
+    """Say for which judge another one stands in, so that tables keep the row among the others of its run."""
+    metadata = new.metadata or {}
+    original = before.get("stands_in_for") or {key: before[key] for key in ("judge", "judge_effort")}
+    if any(metadata[key] != name for key, name in original.items()):
+        metadata["stands_in_for"] = original
 
 
 def _add_usage(new: Score, earlier: Score) -> None:

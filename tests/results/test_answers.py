@@ -17,6 +17,7 @@ from inspect_ai.scorer import Score, match
 
 from inspect_clbench.errors import ClbenchError
 from inspect_clbench.results.answers import answers_df, dataset_of
+from inspect_clbench.results.report import methods_line
 from inspect_clbench.scoring.rubric_judge import rubric_judge
 from tests.support.builders import row
 from tests.support.logs import make_log
@@ -88,8 +89,10 @@ def test_what_is_known_of_a_task_that_was_not_reached(tmp_path: Path) -> None:
     known = answers[["context_id", "category", "sub_category", "prompt_chars", "fingerprint"]]
     assert len(known) == 2
     assert known.drop_duplicates().iloc[0]["category"] == "Empirical Discovery & Simulation"
-    never = answers_df(make_log(tmp_path / "one", rows[:1], sample_ids=["a", "b"])).query("id == 'b'")
+    stopped = answers_df(make_log(tmp_path / "one", rows[:1], sample_ids=["a", "b"]))
+    never = stopped.query("id == 'b'")
     assert never[["context_id", "category"]].values.tolist() == [["b", ""]]
+    assert "1 tasks in 1 contexts" in methods_line(stopped)
 
 
 def test_tokens_are_those_of_the_answer(tmp_path: Path) -> None:
@@ -486,6 +489,8 @@ def test_tasks_that_differ_between_logs_are_refused(tmp_path: Path) -> None:
         ("sample", "context_category", ["a list"]),
         ("score", "rubrics_met", "all"),
         ("score", "judge_usage", "much"),
+        ("score", "status", "ABC"),
+        ("score", "votes", [{"status": "yyy"}]),
     ],
 )
 def test_metadata_that_make_no_sense_are_one_error_that_names_log_and_sample(

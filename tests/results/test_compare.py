@@ -45,7 +45,9 @@ def answers(solved: Mapping[str, Sequence[Sequence[float]]], model: str = "lab/{
     ]
     columns = ["draw", "source", "settings", "solver", "judge_effort", "judge_prompt_sha256",
                "reason", "category"]  # fmt: skip
-    frame = pd.DataFrame(rows).assign(**dict.fromkeys(columns, ""), dataset="CL-bench", run=1, share=1.0)
+    frame = pd.DataFrame(rows).assign(
+        **dict.fromkeys(columns, ""), dataset="CL-bench", run=1, share=1.0, stand_in=""
+    )
     frame = frame.assign(judge="judge", judge_prompt="builtin", version="2", stop_reason="stop")
     return frame.assign(model=frame["name"])
 

@@ -131,6 +131,17 @@ def test_an_appended_judge_costs_its_verdicts_only(tmp_path: Path, prices: Path)
     assert list(dollars_per_run(answers, prices)) == [first]
 
 
+def test_error_types_cost_what_their_judge_used(tmp_path: Path) -> None:
+    again = [("mockllm/second", {"a": ["nnn", "nnn"], "b": ["nnn", "nnn"]})]
+    log = make_log(tmp_path, tasks("a", "b"), PLAN, again=again, error_types={"b": ["refusal", "none"]})
+    assert records(answers_df(log), "role", "model", "input_tokens") == [
+        ["answering", STUDENT, 400],
+        ["judging", JUDGE, 200],
+        ["error types", JUDGE, 100],
+        ["judging", "mockllm/second", 200],
+    ]
+
+
 def test_answers_without_tokens_are_named(tmp_path: Path, prices: Path) -> None:
     make_log(tmp_path, tasks("a", "b"), PLAN, model="mockllm/replayed")
     make_log(tmp_path, tasks("a", "b"), PLAN)

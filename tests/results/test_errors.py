@@ -71,7 +71,9 @@ def test_answers_outside_a_share_are_counted(tmp_path: Path) -> None:
         "game": ["nyy"],
         "flow": [ERROR],
     }  # an error is no failed answer
-    table = errors(answers_df(make_log(tmp_path, ROWS, plan, error_types={"game": ["refusal"]})))
+    again = [("mockllm/second", {"fin1": ["nnn"]})]  # whose verdicts were not labelled
+    log = make_log(tmp_path, ROWS, plan, again=again, error_types={"game": ["refusal"]})
+    table = errors(answers_df(log, judge="mockllm/judge"))
     assert "1 of 3" in table.to_text(80)
     assert table.notes == ["Failed answers left out of the shares: 2 that no judge was asked about."]
     assert table.methods.endswith("Error types named by mockllm/judge.")

@@ -144,7 +144,9 @@ def make_log(
                 sample.scores[f"{scorer}{place}"] = scoring.score(sample, [member], [opinion], **share)
         if id in error_types:
             value = error_types[id][epoch - 1]
-            sample.scores["error_types"] = Score(value=value, metadata={"epoch": epoch, "judge": panel[0]})
+            usage = {panel[0]: JUDGE_USAGE.model_dump(exclude_none=True)}
+            labelling = {"epoch": epoch, "judge": panel[0], "judge_usage": usage}
+            sample.scores["error_types"] = Score(value=value, metadata=labelling)
         if text:
             judging = {member: _usage(word) for member, word in zip(panel, words, strict=True)}
             sample.model_usage |= judging

@@ -59,6 +59,7 @@ def _votes(answers: pd.DataFrame) -> pd.DataFrame:
     """
     # An empty answer went to no judge; what has no score was not judged, or is of no share.
     judged = answers[answers["solved"].notna() & (answers["reason"] != "no_response")]
+    judged = judged[judged["stand_in"] == ""]  # the verdict of a third judge
     columns = ["answer", "context_id", "judge", *ASKED_AS[:-1], "solved", "status"]
     votes = pd.DataFrame((vote for row in judged.itertuples() for vote in _votes_of(row)), columns=columns)
     votes["again"] = votes.groupby(["answer", "judge", *ASKED_AS[:-1]]).cumcount()
@@ -84,8 +85,6 @@ def _votes_of(row: Any) -> Iterator[tuple[Any, ...]]:
     # Inspect's summaries strip texts: of "low, , " they keep "low, ,".
     efforts = [effort.strip() for effort in row.judge_effort.split(",")]
     efforts += [""] * (len(judges) - len(efforts))
-    if len(votes) != len(judges):  # where a panel failed, another judge was asked
-        return
     for judge, effort, vote in zip(judges, efforts, votes, strict=True):
         solved = np.nan if vote["solved"] is None else float(vote["solved"])
         is_usable = len(vote["status"]) == row.rubrics_total and not np.isnan(solved)

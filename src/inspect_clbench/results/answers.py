@@ -1,13 +1,10 @@
 """Logs become one data frame: a row per sample, epoch and score.
 
-Every table, picture and page starts from this frame. What one row of a table is about is a series:
-answers of one model under the same circumstances, judged by one judge in the same way.
+Every table, picture and page starts from this frame.
 """
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from hashlib import sha256
 from itertools import product
 from logging import getLogger
 from math import isnan, nan
@@ -15,8 +12,9 @@ from os import PathLike, fspath
 from typing import Annotated, Any, TypeVar
 
 import pandas as pd
-from inspect_ai.log import EvalLog, EvalPlanStep
+from inspect_ai.log import EvalLog
 from pydantic import AliasChoices, BaseModel, BeforeValidator, Field, ValidationError
+from typing_extensions import TypedDict  # which pydantic takes before Python 3.12
 
 from inspect_clbench.benchmarks import ERROR_TYPES
 from inspect_clbench.errors import ClbenchError
@@ -29,29 +27,26 @@ from inspect_clbench.results.logs import (
     verdict_scores,
     whole_samples,
 )
+from inspect_clbench.results.series import (
+    CONTESTANT,
+    JUDGING,
+    SERIES,
+    Choice,
+    chosen,
+    contestant_of,
+    labelled,
+    series_names,
+)
 from inspect_clbench.text import shortened
 
 logger = getLogger(__name__)
 
-CONTESTANT = ["dataset", "draw", "model", "solver", "settings"]
-JUDGING = ["judge", "judge_effort", "judge_prompt", "judge_prompt_sha256", "version", "share"]
-SERIES = [*CONTESTANT, *JUDGING, "again"]
-"""The columns that say which answers belong together; `name` is short for all of them."""
-
-# How a name says what tells the series of a model apart.
-_WORDS = {"draw": "{}", "solver": "{}", "settings": "{}", "version": "version {}", "judge": "judge {}",
-          "judge_effort": "judge effort {}", "judge_prompt": "prompt {}", "judge_prompt_sha256": "prompt {:.7}",
-          "share": "share {:.3g}", "again": "judged again {}"}  # fmt: skip
-
 _TOKENS = ("input_tokens", "output_tokens", "reasoning_tokens")
-# What makes another contestant of a model. Not the seed: another seed gives a further run.
-_SETTINGS = {"reasoning_effort", "reasoning_tokens", "effort", "verbosity", "temperature",
-             "top_p", "top_k", "max_tokens", "system_message"}  # fmt: skip
 _SOLVED = {"C": 1.0, "I": 0.0, "N": nan, 1: 1.0, 0: 0.0}  # numbers: scores edited by hand
 Answer = dict[str, Any]
-Choice = str | Iterable[str] | None
 Usage = dict[str, dict[str, Any]]
 Text = Annotated[str, BeforeValidator(lambda value: "" if value is None else value)]
+Letters = Annotated[Text, Field(pattern="^[yn?]*$")]
 Number = Annotated[float, BeforeValidator(lambda value: nan if value is None else value)]
 M = TypeVar("M", bound=BaseModel)
 
@@ -66,6 +61,11 @@ class _Task(BaseModel, coerce_numbers_to_str=True):
     fingerprint: Text = ""
 
 
+class _Vote(TypedDict):
+    solved: bool | None
+    status: Letters
+
+
 class _Verdict(BaseModel, coerce_numbers_to_str=True):
     """What is read of a score's metadata. Version 0.2.0 of the package wrote less."""
 
@@ -76,15 +76,16 @@ class _Verdict(BaseModel, coerce_numbers_to_str=True):
     judge_error: Text = ""
     rubrics_met: Number = nan
     rubrics_total: Number = nan
-    status: Text = ""
+    status: Letters = ""
     inconsistent: bool = False
     stop_reason: Text = ""
     version: Text = Field("", validation_alias="task_version")
     share: float = 1.0
     cost: Number = nan
-    votes: list[dict[str, Any]] | str | None = None
+    votes: list[_Vote] | str | None = None
     answer_usage: Usage | None = None
     judge_usage: Usage = Field({}, validation_alias=AliasChoices("judge_usage", "usage_after_run"))
+    stands_in_for: dict[str, Text] = {}
 
 
 def answers_df(
@@ -112,21 +113,21 @@ def answers_df(
         from others of the same model.
     """
     headers = find_logs([fspath(path) for path in ([logs] if isinstance(logs, str | PathLike) else logs)])
-    contestants = pd.DataFrame([{"header": header, **_contestant(header)} for header in headers])
-    contestants = _chosen(contestants, "dataset", dataset)
-    contestants["name"] = _series_names(contestants, CONTESTANT)
-    contestants = _chosen(contestants, "model", model, "name")
+    contestants = pd.DataFrame([{"header": header, **contestant_of(header)} for header in headers])
+    contestants = chosen(contestants, "dataset", dataset)
+    contestants["name"] = series_names(contestants, CONTESTANT)
+    contestants = chosen(contestants, "model", model, "name")
     rows = [row for part in each(_answers, contestants.to_dict("records"), "Reading logs") for row in part]
     if all(isnan(row["solved"]) for row in rows):
         raise ClbenchError(
             f"{contestants['log'].iloc[0]}: no answer with a verdict. Complete the run with inspect eval-retry, or "
             "have it judged: inspect score LOG --scorer inspect_clbench/rubric_judge --action append"
         )
-    answers = _chosen(pd.DataFrame(rows), "judge", judge)
-    answers["model"] = answers["model"].map(_labelled(answers["model"].unique(), labels or {}))
+    answers = chosen(pd.DataFrame(rows), "judge", judge)
+    answers["model"] = answers["model"].map(labelled(answers["model"].unique(), labels or {}))
     _check_same_tasks(answers)
     answers = _complete_runs(_filled(answers)).reset_index(drop=True)
-    answers["name"] = _series_names(answers, SERIES)
+    answers["name"] = series_names(answers, SERIES)
     return answers.drop(columns=["header", "origin", "planned", "scored"])
 
 
@@ -138,39 +139,12 @@ def dataset_of(answers: pd.DataFrame) -> str:
     return str(datasets[0])
 
 
-def _contestant(header: EvalLog) -> Answer:
-    """Who answered what, as a log's header says it."""
-    spec, metadata = header.eval, header.eval.metadata or {}
-    config = spec.model_generate_config.merge(header.plan.config)
-    settings = config.model_dump(include=_SETTINGS, exclude_none=True)
-    if "system_message" in settings:
-        settings["system_message"] = sha256(settings["system_message"].encode()).hexdigest()[:7]
-    # Of imported and of replayed answers (`--model none/NAME`), who gave them.
-    model = metadata.get("model_name") or (spec.solver_args or {}).get("model_name") or spec.model
-    model = str(model).removeprefix("none/")
-    solvers = [step for step in header.plan.steps if step.solver != "generate"]
-    draw = metadata.get("draw") or {}
-    # Version 0.2.0 of the package drew otherwise, and wrote how many of each category.
-    strata = draw.get("strata", {}).values()
-    total = f" of {draw['of']}" if "of" in draw else ""
-    contexts = draw.get("contexts") or sum(stratum["drawn_contexts"] for stratum in strata)
-    return {
-        "log": readable(header.location),
-        "created": spec.created,
-        "dataset": spec.dataset.name or spec.task,
-        "source": spec.dataset.location or "",
-        "draw": f"{contexts}{total} contexts, seed {draw['seed']}" if draw else "",
-        "model": model,
-        "solver": ", ".join(_solver(step, model) for step in solvers),
-        "settings": ", ".join(f"{key.replace('_', ' ')} {value}" for key, value in settings.items()),
-        "effort": config.reasoning_effort or config.effort or "",
-    }
-
-
-def _solver(step: EvalPlanStep, model: str) -> str:
-    # Other files with answers of the same model are further runs.
-    arguments = {key: value for key, value in step.params_passed.items() if key != "files" or model == "none"}
-    return step.solver + (f" {json.dumps(arguments)}" if arguments else "")
+def full_scores(answers: pd.DataFrame) -> pd.DataFrame:
+    """The answers without the scores of judges who saw a share of them: these give no rates."""
+    counted = answers[answers["share"] == 1]
+    if counted.empty:
+        raise ClbenchError("Only scores of a share of the answers, which are for agreement and errors.")
+    return counted
 
 
 def _answers(contestant: Answer) -> list[Answer]:
@@ -188,7 +162,8 @@ def _answers(contestant: Answer) -> list[Answer]:
     rows: list[Answer] = []
     judges: list[str] = []
     for scorer in scorers:
-        verdicts = [_row(header, sample, scorer) for sample in samples]
+        # Error types are of what the first judge failed.
+        verdicts = [_row(header, sample, scorer, has_types=scorer == scorers[0]) for sample in samples]
         # A sample that ended in an error names no judge, nor did empty answers in version 0.2.0.
         counts = Counter(tuple(row[key] for key in JUDGING) for row in verdicts if row["judge"])
         usual = dict(zip(JUDGING, counts.most_common(1)[0][0], strict=True)) if counts else {}
@@ -201,11 +176,14 @@ def _answers(contestant: Answer) -> list[Answer]:
     return rows
 
 
-def _row(header: EvalLog, sample: Summary, scorer: str) -> Answer:
+def _row(header: EvalLog, sample: Summary, scorer: str, has_types: bool) -> Answer:
     where = f"{readable(header.location)}, sample {sample.id}, epoch {sample.epoch}"
     score = (sample.scores or {}).get(scorer)
     task = _checked(_Task, sample.metadata, where)
     verdict = _checked(_Verdict, (score and score.metadata) or {}, f"{where}, {scorer}")
+    # A verdict of `regrade --judge` belongs to the judge in whose place it was asked for.
+    verdict["stand_in"] = verdict["judge"] if verdict["stands_in_for"] else ""
+    verdict |= verdict.pop("stands_in_for")
     value = score.value if score else "N"
     if not isinstance(value, str | int | float) or value not in _SOLVED:
         raise ClbenchError(f"{where}, {scorer}: {value!r:.60} is no verdict. It is C, I, N, 1 or 0.")
@@ -223,7 +201,8 @@ def _row(header: EvalLog, sample: Summary, scorer: str) -> Answer:
         judges &= {*verdict["judge"].split(", ")}
         verdict["judge_usage"] = verdict["judge_usage"] or {n: usage for n, usage in usages if n in judges}
     answer_usages = verdict["answer_usage"].values()
-    labels = (sample.scores or {}).get("error_types")
+    labels = (sample.scores or {}).get("error_types") if has_types else None
+    labelling = _checked(_Verdict, (labels and labels.metadata) or {}, f"{where}, error_types")
     return {
         "scorer": scorer,
         "id": str(sample.id),
@@ -241,7 +220,8 @@ def _row(header: EvalLog, sample: Summary, scorer: str) -> Answer:
         **{column: sum(usage.get(column) or 0 for usage in answer_usages) if answer_usages else nan
            for column in _TOKENS},
         "error_types": _error_types(labels.value) if labels else None,
-        "error_types_judge": str((labels.metadata or {}).get("judge", "")) if labels else "",
+        "error_types_judge": labelling["judge"],
+        "error_types_usage": labelling["judge_usage"],
     }  # fmt: skip
 
 
@@ -278,55 +258,6 @@ def _filled(answers: pd.DataFrame) -> pd.DataFrame:
     answers[columns] = tasks.where(tasks.notna(), answers[columns])
     answers["context_id"] = answers["context_id"].where(answers["context_id"] != "", answers["id"])
     return answers
-
-
-def _chosen(rows: pd.DataFrame, column: str, choice: Choice, longer: str = "") -> pd.DataFrame:
-    """The rows with the names that are meant; where none is meant by a part, longer names are looked at."""
-    if choice is None:
-        return rows
-    is_chosen = pd.Series(False, rows.index)
-    for part in [choice] if isinstance(choice, str) else choice:
-        fits = any(part.casefold() in name.casefold() for name in rows[column])
-        names = rows[column if fits or not longer else longer]
-        is_chosen |= names == _meant(part, names, column)
-    return rows[is_chosen].copy()
-
-
-def _meant(part: str, names: Iterable[str], kind: str) -> str:
-    """The name that somebody means by it, or by a part that no other name has."""
-    names = sorted({*names})
-    fits = [name for name in names if name == part]
-    fits = fits or [name for name in names if name.rsplit("/", 1)[-1].casefold() == part.casefold()]
-    fits = fits or [name for name in names if part.casefold() in name.casefold()]
-    if len(fits) != 1:
-        problem = f"several {kind}s have that in their names" if fits else f"no such {kind}"
-        raise ClbenchError(f"{part}: {problem}. There are: {', '.join(fits or names)}.")
-    return fits[0]
-
-
-def _labelled(models: Iterable[str], labels: Mapping[str, str]) -> dict[str, str]:
-    """What models are called, by their names."""
-    names = {model: model for model in models}
-    names |= {_meant(part, [*names], "model"): label for part, label in labels.items()}
-    if len({*names.values()}) < len(names):
-        raise ClbenchError("Two models would have the same name. Give each a label of its own.")
-    return names
-
-
-def _series_names(rows: pd.DataFrame, columns: list[str]) -> pd.Series:
-    """A name for each series: the model, and what tells it from others of the same model."""
-    series = rows[columns].drop_duplicates()
-    words = [column for column in _WORDS if column in columns]
-    differs = series.groupby(["dataset", "model"])[words].transform("nunique") > 1
-    if "judge_prompt_sha256" in words:  # prompts of another name have another hash
-        prompts = series.groupby(["dataset", "model", "judge_prompt"])
-        differs["judge_prompt_sha256"] = prompts["judge_prompt_sha256"].transform("nunique") > 1
-    names = []
-    for place, row in series.iterrows():
-        telling = [key for key in words if differs.at[place, key] and row[key] not in ("", "0", 1.0)]
-        details = [_WORDS[key].format(row[key]) for key in telling]
-        names.append(row["model"] + (f" ({', '.join(details)})" if details else ""))
-    return rows[columns].merge(series.assign(name=names), "left", columns)["name"].set_axis(rows.index)
 
 
 def _check_same_tasks(answers: pd.DataFrame) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from inspect_clbench.errors import ClbenchError
-from inspect_clbench.results.answers import dataset_of
+from inspect_clbench.results.answers import dataset_of, full_scores
 from inspect_clbench.results.estimates import (
     holm,
     paired_difference,
@@ -39,7 +39,7 @@ def compare(answers: pd.DataFrame) -> Table:
         ranks that the data allow, and a last row for the model that none is behind.
     """
     dataset = dataset_of(answers)
-    counted = answers[answers["share"] == 1]
+    counted = full_scores(answers)
     scored = counted.dropna(subset="solved")
     names = short_names(scored["name"])
     if len(names) < 2:

@@ -19,7 +19,7 @@ from inspect_clbench.results.report import methods_line
 from inspect_clbench.results.table import Column, Table, count, short_names
 
 PRICE = "{input: 1.25, output: 10, input_cache_write: 1.25, input_cache_read: 0.125}"
-USAGES = {"answering": "answer_usage", "judging": "judge_usage"}
+USAGES = {"answering": "answer_usage", "judging": "judge_usage", "error types": "error_types_usage"}
 TOTAL = "together"
 TOKENS = {
     "input_tokens": "Input",

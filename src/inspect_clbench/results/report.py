@@ -10,7 +10,7 @@ import pandas as pd
 
 from inspect_clbench.benchmarks import BENCHMARKS
 from inspect_clbench.errors import ClbenchError
-from inspect_clbench.results.answers import dataset_of
+from inspect_clbench.results.answers import dataset_of, full_scores
 from inspect_clbench.results.estimates import all_of, any_of, solving_rate
 from inspect_clbench.results.table import Column, Table, count, interval, mean_std, percent, short_names
 
@@ -57,13 +57,13 @@ def report(answers: pd.DataFrame, by: str | None = None, ci: bool = False, publi
     dataset = dataset_of(answers)
     if by is not None and published:
         raise ClbenchError("--published goes with the main table only: leave out --by.")
-    counted = answers[answers["share"] == 1]
-    if counted.empty:
-        raise ClbenchError("Only scores of a share of the answers, which are for agreement and errors.")
+    counted = full_scores(answers)
     source = published_table(dataset, "main") if published else {}
     frame, columns = _main(counted, ci) if by is None else _by(counted, by, ci)
     frame = pd.concat([frame, pd.DataFrame(published_rows(source))], ignore_index=True)
-    notes = [*notes_of(counted, with_counts=by is not None), _exceptions(answers, by, source)]
+    # What has no list of rubrics is in no threshold, and the exceptions say so.
+    noted = counted[_has_list(counted) | counted["solved"].isna()] if by == "threshold" else counted
+    notes = [*notes_of(noted, with_counts=by is not None), _exceptions(answers, by, source)]
     title = f"{dataset}: solving rate in %{_measure(counted, by, ci)}"
     return Table(title, frame, columns, [note for note in notes if note], methods_line(counted))
 
@@ -74,7 +74,7 @@ def methods_line(answers: pd.DataFrame) -> str:
     Args:
         answers: Those that the table is made of, of one dataset.
     """
-    dataset, series = dataset_of(answers), answers.groupby("name", sort=False)
+    dataset, series = dataset_of(answers), answers.dropna(subset="solved").groupby("name", sort=False)
     sources = dict.fromkeys(_source(source) for (source,) in _distinct(answers, "source"))
     telling = [source for source in sources if source not in dataset]  # not "demo" of "CL-bench demo"
     rows = dataset + (f" ({', '.join(telling)})" if telling else "")
@@ -90,6 +90,8 @@ def methods_line(answers: pd.DataFrame) -> str:
         + f" (of {', '.join(judged_models)})" * (len(judges) > 1)
         for (judge, effort, prompt, sha256), judged_models in judges.items()
     ]
+    stand_ins = answers.loc[answers["stand_in"] != "", "stand_in"].value_counts()
+    judged += [f"where it gave no verdict, {number:,} by {judge}" for judge, number in stand_ins.items()]
     versions = ", ".join(answers["version"].unique())
     return (
         f"Methods: {', '.join([rows, tasks, *draws])}; runs: {_span(series['run'].nunique())} of {', '.join(models)}; "
@@ -181,7 +183,7 @@ def _by(answers: pd.DataFrame, by: str, ci: bool) -> tuple[pd.DataFrame, list[Co
     models = sorted(names, key=lambda name: -overall[name])
     rows = []
     for group, tasks in _groups(answers, by):
-        row = {by: group, "tasks": tasks["id"].nunique()}
+        row = {by: group, "tasks": tasks["id"][tasks["solved"].notna()].nunique()}
         for name in models:
             row |= _rate(name, tasks[tasks["name"] == name])
         rows.append(row)

@@ -1,0 +1,111 @@
+"""What one row of a table is about: answers of one model under the same circumstances, judged alike."""
+
+import json
+from collections.abc import Iterable, Mapping
+from hashlib import sha256
+from typing import Any
+
+import pandas as pd
+from inspect_ai.log import EvalLog, EvalPlanStep
+
+from inspect_clbench.errors import ClbenchError
+from inspect_clbench.results.logs import readable
+
+CONTESTANT = ["dataset", "draw", "model", "solver", "settings"]
+JUDGING = ["judge", "judge_effort", "judge_prompt", "judge_prompt_sha256", "version", "share"]
+SERIES = [*CONTESTANT, *JUDGING, "again"]
+"""The columns that say which answers belong together; `name` is short for all of them."""
+
+# How a name says what tells the series of a model apart.
+_WORDS = {"draw": "{}", "solver": "{}", "settings": "{}", "version": "version {}", "judge": "judge {}",
+          "judge_effort": "judge effort {}", "judge_prompt": "prompt {}", "judge_prompt_sha256": "prompt {:.7}",
+          "share": "share {:.3g}", "again": "judged again {}"}  # fmt: skip
+
+# What makes another contestant of a model. Not the seed: another seed gives a further run.
+_SETTINGS = {"reasoning_effort", "reasoning_tokens", "effort", "verbosity", "temperature",
+             "top_p", "top_k", "max_tokens", "system_message"}  # fmt: skip
+Choice = str | Iterable[str] | None
+
+
+def contestant_of(header: EvalLog) -> dict[str, Any]:
+    """Who answered what, as a log's header says it."""
+    spec, metadata = header.eval, header.eval.metadata or {}
+    config = spec.model_generate_config.merge(header.plan.config)
+    settings = config.model_dump(include=_SETTINGS, exclude_none=True)
+    if "system_message" in settings:
+        settings["system_message"] = sha256(settings["system_message"].encode()).hexdigest()[:7]
+    # Of imported and of replayed answers (`--model none/NAME`), who gave them.
+    model = metadata.get("model_name") or (spec.solver_args or {}).get("model_name") or spec.model
+    model = str(model).removeprefix("none/")
+    solvers = [step for step in header.plan.steps if step.solver != "generate"]
+    draw = metadata.get("draw") or {}
+    # Version 0.2.0 of the package drew otherwise, and wrote how many of each category.
+    strata = draw.get("strata", {}).values()
+    total = f" of {draw['of']}" if "of" in draw else ""
+    contexts = draw.get("contexts") or sum(stratum["drawn_contexts"] for stratum in strata)
+    return {
+        "log": readable(header.location),
+        "created": spec.created,
+        "dataset": spec.dataset.name or spec.task,
+        "source": spec.dataset.location or "",
+        "draw": f"{contexts}{total} contexts, seed {draw['seed']}" if draw else "",
+        "model": model,
+        "solver": ", ".join(_solver(step, model) for step in solvers),
+        "settings": ", ".join(f"{key.replace('_', ' ')} {value}" for key, value in settings.items()),
+        "effort": config.reasoning_effort or config.effort or "",
+    }
+
+
+def _solver(step: EvalPlanStep, model: str) -> str:
+    # Other files with answers of the same model are further runs.
+    arguments = {key: value for key, value in step.params_passed.items() if key != "files" or model == "none"}
+    return step.solver + (f" {json.dumps(arguments)}" if arguments else "")
+
+
+def chosen(rows: pd.DataFrame, column: str, choice: Choice, longer: str = "") -> pd.DataFrame:
+    """The rows with the names that are meant; where none is meant by a part, longer names are looked at."""
+    if choice is None:
+        return rows
+    is_chosen = pd.Series(False, rows.index)
+    for part in [choice] if isinstance(choice, str) else choice:
+        fits = any(part.casefold() in name.casefold() for name in rows[column])
+        names = rows[column if fits or not longer else longer]
+        is_chosen |= names == _meant(part, names, column)
+    return rows[is_chosen].copy()
+
+
+def _meant(part: str, names: Iterable[str], kind: str) -> str:
+    """The name that somebody means by it, or by a part that no other name has."""
+    names = sorted({*names})
+    fits = [name for name in names if name == part]
+    fits = fits or [name for name in names if name.rsplit("/", 1)[-1].casefold() == part.casefold()]
+    fits = fits or [name for name in names if part.casefold() in name.casefold()]
+    if len(fits) != 1:
+        problem = f"several {kind}s have that in their names" if fits else f"no such {kind}"
+        raise ClbenchError(f"{part}: {problem}. There are: {', '.join(fits or names)}.")
+    return fits[0]
+
+
+def labelled(models: Iterable[str], labels: Mapping[str, str]) -> dict[str, str]:
+    """What models are called, by their names."""
+    names = {model: model for model in models}
+    names |= {_meant(part, [*names], "model"): label for part, label in labels.items()}
+    if len({*names.values()}) < len(names):
+        raise ClbenchError("Two models would have the same name. Give each a label of its own.")
+    return names
+
+
+def series_names(rows: pd.DataFrame, columns: list[str]) -> pd.Series:
+    """A name for each series: the model, and what tells it from others of the same model."""
+    series = rows[columns].drop_duplicates()
+    words = [column for column in _WORDS if column in columns]
+    differs = series.groupby(["dataset", "model"])[words].transform("nunique") > 1
+    if "judge_prompt_sha256" in words:  # prompts of another name have another hash
+        prompts = series.groupby(["dataset", "model", "judge_prompt"])
+        differs["judge_prompt_sha256"] = prompts["judge_prompt_sha256"].transform("nunique") > 1
+    names = []
+    for place, row in series.iterrows():
+        telling = [key for key in words if differs.at[place, key] and row[key] not in ("", "0", 1.0)]
+        details = [_WORDS[key].format(row[key]) for key in telling]
+        names.append(row["model"] + (f" ({', '.join(details)})" if details else ""))
+    return rows[columns].merge(series.assign(name=names), "left", columns)["name"].set_axis(rows.index)
