@@ -95,15 +95,18 @@ def test_a_persons_work_is_never_written_over(answers: pd.DataFrame, tmp_path: P
     with pytest.raises(ClbenchError, match=r"sheet\.csv: exists.* Name a new file"):
         draw(answers, 1, path)
     assert path.read_text(encoding="utf-8") == "my work"
+    with pytest.raises(ClbenchError, match="draw one verdict at least"):
+        draw(answers, 0, tmp_path / "other.csv")
 
 
 def test_no_cell_is_a_formula(tmp_path: Path) -> None:
-    texts = ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", 'Well,\r"=1";\n']
+    texts = ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\n =1", 'Well,\n"=1";\x1b[2J\n']
     rows = [row(f"t{n}", rubrics=["=2+2"]) for n in range(len(texts))]
     answers = {f"t{n}": [text] for n, text in enumerate(texts)}
-    draw(answers_df(make_log(tmp_path, rows, answers=answers)), 6, tmp_path / "sheet.csv")
+    draw(answers_df(make_log(tmp_path, rows, answers=answers)), 7, tmp_path / "sheet.csv")
     records = sorted(read(tmp_path / "sheet.csv"), key=lambda record: record["task"])
-    assert [record["answer"] for record in records] == [*(f"'{text}" for text in texts[:-1]), texts[-1]]
+    shown = [*(f"'{text}" for text in texts[:-1]), texts[-1].replace("\x1b", "\ufffd")]
+    assert [record["answer"] for record in records] == shown
     assert records[0]["rubrics"] == "1. =2+2", "inside a text it is no formula"
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from inspect_ai.log import read_eval_log
+from inspect_ai.log import read_eval_log, write_eval_log
 
 from inspect_clbench.benchmarks import CLBENCH, CLBENCH_LIFE
 from inspect_clbench.data.sources import read_file
@@ -116,6 +116,24 @@ def test_a_run_of_a_part_of_the_benchmark_is_not_complete(tmp_path: Path) -> Non
     with pytest.raises(ClbenchError, match=r"lab/m, run 1: 3 graded rows of 1,899 tasks. To go on"):
         exported(tmp_path, spread_rows(3), {}, dataset=CLBENCH.title)
     assert len(graded_rows(tmp_path)) == 3
+
+
+def test_scores_of_a_share_are_not_handed_in(tmp_path: Path) -> None:
+    again = [("mockllm/second", {"t1": ["nnn"]})]
+    paths = exported(tmp_path, tasks("t1", "t2"), {}, again=again)
+    assert len(paths) == 3
+    assert [record["score"] for record in read_lines(paths[1])] == [1, 1]
+
+
+def test_no_key_of_a_judges_error_is_handed_in(tmp_path: Path) -> None:
+    log = make_log(tmp_path, tasks("t1"), {"t1": [GARBLED]}, dataset=DATASET, model="lab/m")
+    made = read_eval_log(log)
+    score = ((made.samples or [])[0].scores or {})["rubric_judge"]
+    score.metadata = {**(score.metadata or {}), "judge_error": "401: api_key=sk-proj-abcdefgh12345678"}
+    write_eval_log(made, log)
+    export_files(answers_df(log), tmp_path / "out")
+    rationale = graded_rows(tmp_path)["t1"]["grading_rationale"]
+    assert rationale == "No verdict, the judge failed: 401: api_key=[hidden]"
 
 
 def test_each_series_has_files_of_its_own(tmp_path: Path) -> None:

@@ -147,6 +147,14 @@ def test_no_key_is_written(answers: pd.DataFrame, tmp_path: Path, monkeypatch: p
     assert "[hidden]" in everything
 
 
+def test_texts_of_a_task_stay_as_they_are(tmp_path: Path) -> None:
+    text = "Uses https://api.example.org/v1/items?page=2 and says: API key: required."
+    log = make_log(tmp_path, [row("t1", rubrics=[text])], answers={"t1": [text]})
+    page, beside = explore(answers_df(log), tmp_path / "page.html")
+    assert part(page, "tasks-data")[0]["rubrics"] == [[1, text]]
+    assert texts(beside)[0, 0, 1]["answer"] == text
+
+
 @pytest.mark.parametrize("without", [["answers"], ["rubrics"], ["answers", "rubrics"]])
 def test_answers_and_rubrics_can_be_left_out(
     answers: pd.DataFrame, tmp_path: Path, without: list[str]

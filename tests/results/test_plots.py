@@ -15,7 +15,7 @@ from inspect_clbench.results.plots import KINDS, draw, plot, svg
 from tests.support.builders import SUB_CATEGORIES, row
 from tests.support.logs import make_log
 
-HOSTILE = "made/x<script>alert(1)<b>' + datum.mean + \"${y}"
+HOSTILE = "made/x\x1b<script>alert(1)<b>' + datum.mean + \"${y}"
 NAMES = (
     "openai/gpt-5.1",
     "anthropic/claude-opus-4-5-20251101",
@@ -126,7 +126,7 @@ def test_names_are_shown_as_they_are_and_nothing_in_them_runs(
     two = everything[everything["model"].isin([NAMES[0], HOSTILE])]
     picture = svg(draw(two, kind, prices=prices))
     assert "<script" not in picture
-    assert "x<script>alert(1)" in "".join(texts(picture)).replace(" ", "")
+    assert "x\ufffd<script>alert(1)" in "".join(texts(picture)).replace(" ", "")
     assert 'datum.mean+"${y}' in "".join(texts(picture)).replace(" ", "")
 
 

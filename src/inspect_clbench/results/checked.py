@@ -16,6 +16,7 @@ from inspect_clbench.results.estimates import Estimate, solving_rate, weights
 from inspect_clbench.results.logs import read_samples
 from inspect_clbench.results.report import methods_line
 from inspect_clbench.results.table import Column, Table, count, defused, interval, short_names
+from inspect_clbench.text import visible
 
 WORDS = {"yes": 1.0, "no": 0.0}
 FEWEST = 10  # checked rows of a kind: below it an interval says next to nothing
@@ -40,6 +41,8 @@ def draw(answers: pd.DataFrame, number: int, path: str | Path, seed: int = 0) ->
     Returns:
         How many were drawn: fewer where there are no more.
     """
+    if number < 1:
+        raise ClbenchError(f"--draw {number}: draw one verdict at least.")
     if Path(path).exists():
         raise ClbenchError(f"{path}: exists, and may hold a person's work. Name a new file.")
     judged = answers[answers["solved"].notna() & (answers["reason"] == "")]
@@ -74,7 +77,7 @@ def _rows(answers: pd.DataFrame) -> Iterator[dict[str, str]]:
             "answer": sample.answer,
             "conversation": "\n\n".join(f"[{role}] {text}" for role, text in sample.messages),
         }
-        yield {key: defused(text) for key, text in cells.items()}
+        yield {key: defused(visible(text)) for key, text in cells.items()}
 
 
 def read_sheet(path: str | Path, answers: pd.DataFrame) -> pd.DataFrame:

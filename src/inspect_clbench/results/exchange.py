@@ -15,8 +15,9 @@ from inspect_ai import eval
 from inspect_clbench.benchmarks import BENCHMARKS, GRADING_KEYS, NO_VERDICT, benchmark_of
 from inspect_clbench.errors import ClbenchError
 from inspect_clbench.files import replacing, write_text
-from inspect_clbench.results.answers import dataset_of
+from inspect_clbench.results.answers import dataset_of, full_scores
 from inspect_clbench.results.logs import SampleTexts, read_samples, readable
+from inspect_clbench.text import redacted
 
 logger = getLogger(__name__)
 
@@ -89,6 +90,7 @@ def export_files(answers: pd.DataFrame, folder: str | Path, org: str | None = No
         ClbenchError: A run is not complete. What there is has been written.
     """
     dataset_of(answers)  # of one only
+    answers = full_scores(answers)
     place = Path(folder)
     try:
         place.mkdir(parents=True, exist_ok=True)
@@ -201,7 +203,7 @@ def _grades(sample: SampleTexts) -> dict[str, Any]:
         case "no_response":
             rationale = "The model gave no answer; the judge was not asked."
         case "grader_failed":
-            rationale, status = NO_VERDICT + str(metadata.get("judge_error", "")), []
+            rationale, status = NO_VERDICT + redacted(str(metadata.get("judge_error", ""))), []
     return dict(zip(GRADING_KEYS, (rationale, status, int(solved)), strict=True))
 
 

@@ -27,14 +27,14 @@ from inspect_clbench.errors import ClbenchError
 from inspect_clbench.files import replacing, write_text
 from inspect_clbench.judge.prompt import numbered_rubrics
 from inspect_clbench.results import plots
-from inspect_clbench.results.answers import dataset_of
+from inspect_clbench.results.answers import dataset_of, full_scores
 from inspect_clbench.results.compare import compare
 from inspect_clbench.results.costs import costs
 from inspect_clbench.results.errors import errors
 from inspect_clbench.results.logs import SampleTexts, read_samples
 from inspect_clbench.results.report import LENGTH_LIMITS, OVERALL, notes_of, report
 from inspect_clbench.results.table import Column, Table, interval, percent, short_names, text
-from inspect_clbench.text import redacted, visible
+from inspect_clbench.text import redacted, visible, without_keys
 
 LEFT_OUT = ("answers", "rubrics")
 MEAN = " mean"  # how a table's columns of rates end
@@ -69,7 +69,7 @@ def explore(
         raise ClbenchError(f"{path}: the page's name ends in .html.")
     if isinstance(without, str) or not {*without} <= {*LEFT_OUT}:
         raise ClbenchError(f"without {without}: only {' and '.join(LEFT_OUT)} can be left out.")
-    answers = answers[answers["share"] == 1].reset_index(drop=True)  # as in the table
+    answers = full_scores(answers).reset_index(drop=True)
     names = short_names(answers["name"])
     titles = {short: name for name, short in names.items()}
     answers["name"] = answers["name"].map(names)
@@ -254,18 +254,21 @@ def _write_answers(
 def _answer(row: dict[Hashable, Any], texts: SampleTexts, without: Collection[str]) -> dict[str, Any]:
     is_counted = pd.notna(row["input_tokens"]) and pd.notna(row["output_tokens"])
     used = f"{row['input_tokens']:,.0f} tokens in, {row['output_tokens']:,.0f} out" if is_counted else ""
-    answer = {"answer": _safe(texts.answer), "error": _safe(texts.error), "used": used}
+    answer = {"answer": _safe(texts.answer), "error": redacted(_safe(texts.error)), "used": used}
     if "rubrics" in without:  # what the judge wrote may quote them
         return answer
-    judges = row["judge"].split(", ") if len(texts.rationales) > 1 else [row["judge"]]
+    judges = row["judge"].split(", ") if len(texts.rationales) > 1 else [row["stand_in"] or row["judge"]]
     rationales = list(zip(judges, map(_safe, texts.rationales), strict=False))
-    return answer | {"error": answer["error"] or _safe(row["judge_error"]), "rationales": rationales}
+    return answer | {
+        "error": answer["error"] or redacted(_safe(row["judge_error"])),
+        "rationales": rationales,
+    }
 
 
 def _safe(value: Any) -> Any:
-    """Without keys in errors and addresses, and without characters that hide or turn text."""
+    """Without keys, and without characters that hide or turn text."""
     if isinstance(value, str):
-        return visible(redacted(value))
+        return visible(without_keys(value))
     if isinstance(value, dict):
         return {key: _safe(content) for key, content in value.items()}
     return [_safe(content) for content in value] if isinstance(value, list | tuple) else value

@@ -10,6 +10,7 @@ import pandas as pd
 from inspect_clbench.errors import ClbenchError
 from inspect_clbench.files import replacing
 from inspect_clbench.results.table import short_names
+from inspect_clbench.text import one_line
 
 KINDS = ("rates", "forest", "heatmap", "length", "cost")
 FORMATS = (".svg", ".pdf", ".png")
@@ -48,6 +49,8 @@ def draw(answers: pd.DataFrame, kind: str, width: float = 6.5, prices: Any = Non
         raise ClbenchError(f"{kind}: no such picture. There are {', '.join(KINDS)}.")
     chart = getattr(charts_module(), kind)
     answers = answers.assign(name=answers["name"].map(short_names(answers["name"])))
+    words = ["name", "category", "sub_category"]  # vl_convert stops at characters that no XML can hold
+    answers[words] = answers[words].map(one_line)
     pixels = PIXELS_PER_INCH * width - 8  # of which the edges
     return chart(answers, pixels, prices) if kind == "cost" else chart(answers, pixels)
 

@@ -28,7 +28,7 @@ UNLIMITED = 10_000
 NAME_WIDTH = 12  # of names, where room is short
 WORD_WIDTH = 16  # of a head's longest word: Communication
 ENDINGS = {".txt": "table", ".md": "markdown", ".tex": "latex", ".csv": "csv", ".json": "json"}
-FORMULA = ("=", "+", "-", "@", "\t", "\r")  # how one begins
+FORMULA = ("=", "+", "-", "@")  # how one begins
 LATEX_WIDTH = 20  # of names on a page
 RULES = Box("    \n    \n ── \n    \n ── \n    \n    \n    \n")  # under the heads, and between sections
 
@@ -291,7 +291,7 @@ def _shown(value: Any) -> Any:
 
 def defused(value: Any) -> Any:
     """A cell of CSV, with an apostrophe before what a spreadsheet would take for a formula."""
-    return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA) else value
+    return f"'{value}" if isinstance(value, str) and value.lstrip().startswith(FORMULA) else value
 
 
 def _width(cells: Iterable[str]) -> int:
