@@ -25,15 +25,17 @@ from inspect_clbench.text import INVISIBLE
 # are <, > and &: the viewer writes them as entities before it reads the Markdown, and a backslash
 # before an entity makes it literal. An entity ends at its semicolon; what a bracket could open is
 # cut off by an invisible joiner.
-_ESCAPED = str.maketrans({mark: f"\\{mark}" for mark in r"\`*_{}])#+-.!|~^$=:;/@"})
-_OPENING = re.compile(r"<(?=[A-Za-z/!?])|^(?=>)")
+_MARK = re.compile(r"[\\`*_{}\])#+\-.!|~^$=:;/@]")
+_OPENING = re.compile(r"<(?=[A-Za-z/!?])")
 _JOINER = "\u2060"
 
 
 def escape_markdown(text: str) -> str:
     """Text from outside on one line, with nothing left that Markdown would act on."""
     line = INVISIBLE.sub("\ufffd", " ".join(text.split()))
-    return _OPENING.sub(rf"\g<0>{_JOINER}", line).translate(_ESCAPED)
+    line = _OPENING.sub(rf"\g<0>{_JOINER}", line)
+    # One pass of a pattern takes half the time of `translate`, and each rubric of each row comes here.
+    return _JOINER * line.startswith(">") + _MARK.sub(r"\\\g<0>", line)
 
 
 def explain_no_answer(total: int, stop_reason: str, answer: Reference | None) -> str:
