@@ -27,7 +27,7 @@ GROUPS = {  # the head of their column, and what the title says of them
     "threshold": ("Rubrics met", "if so many of the rubrics were enough"),
     "runs": ("Solved in", "in any and in all of k runs"),
 }
-PROBLEMS = {  # the head of their column, and what follows
+PROBLEMS = {  # what they are called in the head of their column, and what follows
     "no_verdict": ("No verdict", "the judge gave none, and they count as not solved."),
     "missing": (
         "Missing",
@@ -172,7 +172,8 @@ def _main(answers: pd.DataFrame, ci: bool) -> tuple[pd.DataFrame, list[Column]]:
         *_rate_columns(groups, groups, ci),
     ]
     columns += [Column("Runs", ["runs"], count)] if frame["runs"].nunique() > 1 else []
-    columns += [Column(head, [key], count) for key, (head, _) in PROBLEMS.items() if frame[key].any()]
+    if problems := [key for key in PROBLEMS if frame[key].any()]:
+        columns.append(Column(" / ".join(PROBLEMS[key][0] for key in problems), problems, _counts))
     return frame, columns
 
 
@@ -250,6 +251,10 @@ def _rate_columns(names: Iterable[str], heads: Iterable[str], ci: bool) -> list[
     figures, show = (("mean", "low", "high"), interval) if ci else (("mean", "std"), mean_std)
     return [Column(head, [f"{name} {figure}" for figure in figures], show)
             for name, head in zip(names, heads, strict=True)]  # fmt: skip
+
+
+def _counts(*numbers: float) -> str:
+    return "–" if pd.isna(numbers[0]) else " / ".join(map(count, numbers))
 
 
 def _measure(answers: pd.DataFrame, by: str | None, ci: bool) -> str:
