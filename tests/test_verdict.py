@@ -115,10 +115,10 @@ def test_a_reply_without_text_or_that_ended_at_a_length_limit() -> None:
     assert {reason(PRETTY[:end], cut_off=True) for end in range(len(PRETTY))} == {"cut_off"}
 
 
-def test_a_failure_shows_the_beginning_of_the_reply() -> None:
-    failure = parse_verdict("I would\nrather \x1b[31mnot say. " + "No. " * 100)
-    assert str(failure).startswith("no_verdict: I would rather \ufffd[31mnot say. No.")
-    assert len(str(failure)) < 140
+def test_a_failure_shows_the_beginning_of_the_reply_without_keys() -> None:
+    failure = parse_verdict("I would\nrather \x1b[31mnot say. API key: 0123456789abcdef. " + "No. " * 100)
+    assert str(failure).startswith("no_verdict: I would rather \ufffd[31mnot say. API key: [hidden] No.")
+    assert len(str(failure)) < 220
 
 
 @pytest.mark.parametrize(

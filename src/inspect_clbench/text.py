@@ -5,29 +5,27 @@ import re
 
 # Characters that hide, reorder or cut text, or that a terminal would obey.
 INVISIBLE = re.compile(
-    r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]"
+    r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f"
+    r"\u3164\ufeff\ufff9-\ufffb\ufffe\uffff\ud800-\udfff\U000e0000-\U000e007f]"
 )
 
 _HIDDEN = "[hidden]"
-_SECRET_NAMES = ("_API_KEY", "_TOKEN", "_SECRET", "_PASSWORD", "_ACCESS_KEY")
-_KEY_NAME = r"(?:[\w.]+-)*(?:api|subscription|access)[-_ ]?(?:key|token)"
-_END = r"""\s"',;}\])"""  # what a key cannot hold
-# Patterns with words of which a text has one if they match: a page takes keys out of a hundred
-# megabytes of answers. A key has a digit or is long: "API key: required" and "skin-to-skin" are prose.
-_SECRETS = (
-    # Headers and fields by their names, as JSON, as a Python dict or as HTTP writes them.
-    (
-        ("authorization", "key", "token"),
-        re.compile(
-            rf"""(\b(?:proxy-)?authorization\b|\b{_KEY_NAME}\b)(["']?\s*[:=]\s*["']?)"""
-            rf"""(?:(?:bearer|basic|token|apikey)\s+|(?=[^{_END}]*\d|[^{_END}]{{20}}))[^{_END}]+""",
-            re.IGNORECASE,
-        ),
+_SECRET_NAMES = ("KEY", "TOKEN", "SECRET", "PASSWORD")
+# How keys of providers and hosts begin. All lengths are bounded, so that no text takes long.
+_BEGINNINGS = (
+    "sk-", "sk_", "pk-", "rk-", "hf_", "gsk_", "xai-", "ghp_", "gho_", "github_pat_", "nvapi-", "AIza", "eyJ",
+)  # fmt: skip
+_KEY = re.compile(rf"\b({'|'.join(_BEGINNINGS)})(?=[\w*.-]{{0,40}}[\d*])[\w*.-]{{19,}}[\w*-]")
+# In messages also what follows a word for a key: with a digit, masked, or very long.
+_NAMED = (
+    re.compile(
+        r"""(authorization[\s"':=,\\]{1,5}+(?:(?:bearer|basic|token|key)\s+)?+)(?!\[)[^\s"',;}\])]+""",
+        re.IGNORECASE,
     ),
-    (("bearer",), re.compile(r"(\bbearer)(\s+)(?=[\w.~+/=-]*\d)[\w.~+/=-]{8,}", re.IGNORECASE)),
-    (
-        ("-", "_", "aiza"),
-        re.compile(r"(\b(?:sk|pk|rk|hf|gsk|xai|ghp)(?=[-_])|\bAIza)([-_]?)(?=[\w-]*[\d*])[\w*-]{12,}"),
+    re.compile(
+        r"((?:key|token|secret|password|credential|signature|bearer)[^\n]{0,30}?(?<![\w*+]))"
+        r"(?:(?=[\w*+]{0,40}[\d*])[\w*+]{12}|[\w*+]{32})[\w*+=.~-]*",
+        re.IGNORECASE,
     ),
 )
 # Of a URL: the name and password before its host, and its query.
@@ -58,17 +56,21 @@ def public_url(url: str) -> str:
 
 
 def without_keys(text: str) -> str:
-    """A text without what looks like a key, and without the values of variables named like one."""
+    """A text without what begins as keys do, and without the values of variables named like one."""
     for name in os.environ:
-        if name.upper().endswith(_SECRET_NAMES) and len(value := os.environ.get(name, "")) >= 6:
-            text = text.replace(value, _HIDDEN)
-    lowered = text.lower()
-    for words, pattern in _SECRETS:
-        if any(word in lowered for word in words):
-            text = pattern.sub(rf"\1\2{_HIDDEN}", text)
+        # One that is a word, such as `ollama` for a server that wants no key, is no secret.
+        if name.upper().endswith(_SECRET_NAMES) and re.search(r"^(?=.*\d).{8}|^.{16}", os.environ[name]):
+            text = text.replace(os.environ[name], _HIDDEN)
+    if any(
+        beginning in text for beginning in _BEGINNINGS
+    ):  # most of a hundred megabytes of answers have none
+        text = _KEY.sub(rf"\1{_HIDDEN}", text)
     return text
 
 
 def redacted(message: str) -> str:
     """A message of a server or a library, which may send back a request, without credentials."""
-    return public_url(without_keys(message))
+    message = without_keys(message)
+    for pattern in _NAMED:
+        message = pattern.sub(rf"\1{_HIDDEN}", message)
+    return public_url(message)

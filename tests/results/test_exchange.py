@@ -133,7 +133,7 @@ def test_no_key_of_a_judges_error_is_handed_in(tmp_path: Path) -> None:
     write_eval_log(made, log)
     export_files(answers_df(log), tmp_path / "out")
     rationale = graded_rows(tmp_path)["t1"]["grading_rationale"]
-    assert rationale == "No verdict, the judge failed: 401: api_key=[hidden]"
+    assert rationale == "No verdict, the judge failed: 401: api_key=sk-[hidden]"
 
 
 def test_each_series_has_files_of_its_own(tmp_path: Path) -> None:

@@ -138,12 +138,12 @@ def test_answers_and_rationales_stand_in_a_file_of_their_own(written: list[Path]
 
 
 def test_no_key_is_written(answers: pd.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SOME_API_KEY", "frogfrogfrog")
-    leaky = answers.assign(judge_error=f"401: authorization: Bearer {KEY}", sub_category="frogfrogfrog")
+    monkeypatch.setenv("SOME_API_KEY", "frogfrogfrog12")
+    leaky = answers.assign(judge_error=f"401: authorization: Bearer {KEY}", sub_category="frogfrogfrog12")
     page, beside = explore(leaky, tmp_path / "page.html")
     everything = json.dumps([part(page, "results"), part(page, "tasks-data"), [*texts(beside).values()]])
     assert KEY not in everything
-    assert "frogfrogfrog" not in everything
+    assert "frogfrogfrog12" not in everything
     assert "[hidden]" in everything
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from inspect_clbench.benchmarks import ERROR_TYPES
 from inspect_clbench.judge.prompt import Template
 from inspect_clbench.judge.verdict import Failure, parse_object
-from inspect_clbench.text import one_line, shortened
+from inspect_clbench.text import one_line
 
 NO_TYPE = "none"
 """The value of a score where no type applies."""
@@ -92,7 +92,7 @@ def _read_labels(record: dict[str, Any]) -> Labels | Failure | None:
         entry = record[key] if isinstance(record[key], dict) else {}
         present = _PRESENT.get(str(entry.get("present")).strip().lower())
         if present is None:
-            return Failure("bad_label", f"{key}: {shortened(str(record[key]), 100)}")
+            return Failure("bad_label", f"{key}: {record[key]}")
         rubrics = entry.get("rubrics")
         labels[key] = Label(
             present=present,

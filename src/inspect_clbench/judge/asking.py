@@ -22,8 +22,7 @@ from inspect_ai.util import LimitExceededError, sample_limits
 from tenacity import RetryError
 
 from inspect_clbench.benchmarks import DEFAULT_JUDGE, GRADER, Effort
-from inspect_clbench.judge.verdict import MOST_SHOWN, Failure, Reason
-from inspect_clbench.text import one_line, redacted, shortened
+from inspect_clbench.judge.verdict import Failure, Reason
 
 ATTEMPTS = 3
 # Seconds between two attempts: time to recover, enough for a rate limit per minute.
@@ -159,7 +158,7 @@ def _read_output(output: ModelOutput, read: Reader[T]) -> T | Failure:
     is_refusal = details is not None and details.type in ("refusal", "content_filter")
     if is_refusal or output.stop_reason in ("content_filter", "model_length"):
         reason: Reason = "cut_off" if output.stop_reason == "model_length" else "refused"
-        return Failure(reason, shortened(redacted(output.completion), MOST_SHOWN))
+        return Failure(reason, output.completion)
     return read(output.completion, output.stop_reason == "max_tokens")
 
 
@@ -175,6 +174,7 @@ def _failed_call(ex: BaseException) -> tuple[Failure, bool]:
     if "Timeout" in name:
         return Failure("timeout", f"no reply in time ({name})"), False
     # Inspect's own error holds the whole request; the provider's words are enough.
-    message = str(getattr(ex, "provider_message", None) or ex)[:10_000]
-    detail = f"{name}: {one_line(redacted(message))}"[:500]
-    return Failure("call_failed", detail), isinstance(status, int) and status in _PERMANENT_STATUS
+    message = str(getattr(ex, "provider_message", None) or ex)
+    return Failure("call_failed", f"{name}: {message}"), isinstance(
+        status, int
+    ) and status in _PERMANENT_STATUS

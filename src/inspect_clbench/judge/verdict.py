@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
 
-from inspect_clbench.text import shortened
+from inspect_clbench.text import redacted, shortened
 
 SCORE = "Overall Score"
 STATUS = "List of Requirement Satisfaction Status"
@@ -25,7 +25,6 @@ Reason = Literal[
 ]
 
 _SOLVED = {0: False, 1: True, "0": False, "1": True}  # a float and a boolean equal their number
-MOST_SHOWN = 120
 _LONE_SURROGATE = re.compile(r"[\ud800-\udfff]")
 # Alone, or followed by a reason: "No, the date is missing". Not the first word of a sentence.
 _STATUS = re.compile(r"\W*(?:(yes|true)|(no|false))(?:\W*$|\s*[-–—,.:;(])", re.IGNORECASE)
@@ -35,10 +34,14 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Failure:
-    """Why a judge gave no verdict, and what shows it."""
+    """Why a judge gave no verdict, and what shows it: words of the judge or its provider, without keys."""
 
     reason: Reason
     detail: str = ""
+
+    def __post_init__(self) -> None:
+        # Short enough for a log's summaries, also those of a panel.
+        object.__setattr__(self, "detail", shortened(redacted(self.detail[:10_000]), 200))
 
     def __str__(self) -> str:
         return f"{self.reason}: {self.detail}" if self.detail else self.reason
@@ -95,7 +98,7 @@ def parse_object(
     except (ValueError, RecursionError):  # also of numbers and lists that are longer than Python takes
         result = None
     if result is None:
-        return Failure("cut_off" if cut_off else missing, shortened(reply, MOST_SHOWN))
+        return Failure("cut_off" if cut_off else missing, reply)
     return result
 
 
@@ -104,7 +107,7 @@ def _read_verdict(record: dict[str, Any]) -> Verdict | Failure | None:
         return None
     score, status = record[SCORE], record.get(STATUS)
     if not isinstance(score, str | int | float) or score not in _SOLVED:
-        return Failure("bad_score", shortened(str(score), MOST_SHOWN))
+        return Failure("bad_score", str(score))
     return Verdict(
         solved=_SOLVED[score],
         # Half a character, which JSON can hold, fits into no log.
