@@ -26,12 +26,12 @@ from inspect_clbench.benchmarks import ERROR_TYPES
 from inspect_clbench.errors import ClbenchError
 from inspect_clbench.files import replacing, write_text
 from inspect_clbench.judge.prompt import numbered_rubrics
-from inspect_clbench.results import plots
 from inspect_clbench.results.answers import dataset_of, full_scores
 from inspect_clbench.results.compare import compare
 from inspect_clbench.results.costs import costs
 from inspect_clbench.results.errors import errors
 from inspect_clbench.results.logs import SampleTexts, read_samples
+from inspect_clbench.results.plots import charts_module, draw, svg
 from inspect_clbench.results.report import LENGTH_LIMITS, OVERALL, notes_of, report
 from inspect_clbench.results.table import Column, Table, interval, percent, short_names, text
 from inspect_clbench.text import redacted, visible, without_keys
@@ -179,10 +179,10 @@ def _subs(answers: pd.DataFrame, places: dict[str, int]) -> list[list[Any]]:
 def _pictures(answers: pd.DataFrame, kind: str) -> dict[str, str]:
     """A picture for wide and narrow screens, or a line that says how to get it."""
     try:
-        plots.charts_module()
+        charts_module()
     except ClbenchError as ex:
         return {"missing": str(ex)}
-    return {name: plots.svg(plots.draw(answers, kind, width)) for name, width in WIDTHS.items()}
+    return {name: svg(draw(answers, kind, width)) for name, width in WIDTHS.items()}
 
 
 def _tasks(answers: pd.DataFrame, runs: list[list[int]]) -> list[dict[str, Any]]:
