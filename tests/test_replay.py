@@ -137,7 +137,7 @@ def test_unusable_rows_and_files_are_named(line: str, fault: str, tmp_path: Path
 
 def imported(folder: Path, *runs: list[Row], **arguments: Any) -> EvalLog:
     files = [write_rows(folder / f"run{n}.jsonl", records) for n, records in enumerate(runs)]
-    task_args = {"files": files, "judge": "gpt-5.1", "model_name": "lab/model", **arguments}
+    task_args = {"files": files, "judge": "gpt-5.1", **arguments}
     models: dict[str, Any] = {"model": "none/lab/model", "model_roles": {}}
     return run_eval("", folder, task="clbench_graded", task_args=task_args, **models)
 
@@ -174,7 +174,7 @@ def test_an_imported_log_says_what_it_is_of(tmp_path: Path) -> None:
     assert log.eval.headline_metric is not None
     assert log.eval.headline_metric.scorer == "graded_file"
     assert log.eval.metadata is not None
-    assert log.eval.metadata["model_name"] == "lab/model"
+    assert log.eval.model == "none/lab/model"
     hashes = log.eval.metadata["imported_sha256"]
     assert len(set(hashes)) == 2
     # A task that a file lacks is that sample's error.

@@ -121,15 +121,14 @@ def _task(
 
 
 @task
-def clbench_graded(files: str | list[str], judge: str, model_name: str = "", dataset: str = "") -> Task:
+def clbench_graded(files: str | list[str], judge: str, dataset: str = "") -> Task:
     """Graded files of the original scripts as a log; nothing is judged anew.
 
-    `clbench import` runs it, with `--model none/NAME`.
+    `clbench import` runs it, with `--model none/NAME`, the name of the model that gave the answers.
 
     Args:
         files: Graded files, one per run: the n-th file is epoch n.
         judge: The name of the judge, which graded files do not hold.
-        model_name: The name of the model, which they do not hold either.
         dataset: What the rows are of, as the tasks name it; the benchmark if not given.
     """
     paths = [files] if isinstance(files, str) else files
@@ -147,7 +146,6 @@ def clbench_graded(files: str | list[str], judge: str, model_name: str = "", dat
         metadata={
             "benchmark": graded.benchmark.title,
             "demo": dataset == DEMO,
-            "model_name": model_name,
             # The same files make the same runs, however often they are imported.
             "imported_sha256": graded.sha256,
         },

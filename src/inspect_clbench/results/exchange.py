@@ -53,12 +53,7 @@ def import_files(
         # A real eval, with the scores in its log that a run would have. It calls no model.
         (log,) = eval(
             "inspect_clbench/clbench_graded",
-            task_args={
-                "files": list(files),
-                "judge": judge or "not recorded",
-                "model_name": model,
-                "dataset": dataset or "",
-            },
+            task_args={"files": list(files), "judge": judge or "not recorded", "dataset": dataset or ""},
             model=f"none/{model}",
             log_dir=output,
             log_header_only=True,

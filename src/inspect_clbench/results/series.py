@@ -34,7 +34,7 @@ def contestant_of(header: EvalLog) -> dict[str, Any]:
     settings = config.model_dump(include=_SETTINGS, exclude_none=True)
     if "system_message" in settings:
         settings["system_message"] = sha256(settings["system_message"].encode()).hexdigest()[:7]
-    # Of imported and of replayed answers (`--model none/NAME`), who gave them.
+    # Of imported and of replayed answers (`--model none/NAME`), who gave them; 0.2.0 wrote it elsewhere.
     model = metadata.get("model_name") or (spec.solver_args or {}).get("model_name") or spec.model
     model = str(model).removeprefix("none/")
     solvers = [step for step in header.plan.steps if step.solver != "generate"]
