@@ -10,9 +10,8 @@ from inspect_ai import score
 from inspect_ai.log import EvalLog
 from inspect_ai.model import get_model
 
-from inspect_clbench.benchmarks import CLBENCH, ERROR_TYPES
+from inspect_clbench.benchmarks import CLBENCH, ERROR_TYPES, error_types_of
 from inspect_clbench.demo.provider import is_met, load_scripts
-from inspect_clbench.error_types.prompt import types_of
 from inspect_clbench.error_types.scorer import error_types
 from inspect_clbench.errors import ClbenchError
 from inspect_clbench.judge.prompt import ANSWER, RUBRICS, load_judge_prompt
@@ -43,7 +42,7 @@ def test_its_failures_have_error_types(demo_run: EvalLog) -> None:
     values = Counter((sample.scores or {})["error_types"].value for sample in labelled.samples or [])
     assert values["solved"] == 30
     assert values["unlabelled"] == values["none"] == 0
-    assert {name for value in values for name in types_of(str(value)) or ()} == set(ERROR_TYPES)
+    assert {name for value in values for name in error_types_of(str(value)) or ()} == set(ERROR_TYPES)
 
 
 RUBRIC_LIST = ['Names the pier: "pier 4".', 'Does not say "pier 14".', 'Says "at *nine*" and "sharp".']

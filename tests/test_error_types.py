@@ -13,13 +13,12 @@ from inspect_ai.model import ModelCost, ModelOutput, get_model
 from inspect_ai.scorer import Score
 from pytest_inspect_evals.metrics import run_metrics
 
-from inspect_clbench.benchmarks import ERROR_TYPES
+from inspect_clbench.benchmarks import ERROR_TYPES, error_types_of
 from inspect_clbench.error_types.metrics import error_type_rates
 from inspect_clbench.error_types.prompt import (
     FailedAnswer,
     load_label_prompt,
     parse_labels,
-    types_of,
     value_of,
 )
 from inspect_clbench.error_types.scorer import error_types
@@ -95,7 +94,7 @@ def test_a_reply_is_read(reply: str, value: str) -> None:
     labels = parse_labels(reply, False)
     assert not isinstance(labels, Failure)
     assert value_of(labels) == value
-    assert types_of(value) == [key for key in ERROR_TYPES if labels[key].present]
+    assert error_types_of(value) == [key for key in ERROR_TYPES if labels[key].present]
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 """The benchmarks as data: names, categories, pinned files, and who judges."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 GRADER = "grader"
 """The model role of the judge."""
@@ -28,6 +28,12 @@ ERROR_TYPES = {
     "refusal": "Refusal",
 }
 """Why answers fail: the types by the keys of the judge's reply, in the paper's order and with its names."""
+
+NO_ERROR_TYPE = "none"
+"""The value of a score of `error_types` where no type applies; else it is their keys with plus signs between them."""
+
+LENGTH_LIMITS = ("max_tokens", "model_length")
+"""The stop reasons of an answer that was cut off."""
 
 GRADING_KEYS = ("grading_rationale", "requirement_status", "score")
 """What the original scripts add to a row when they grade it, in their order."""
@@ -163,3 +169,9 @@ BENCHMARKS = {benchmark.title: benchmark for benchmark in (CLBENCH, CLBENCH_LIFE
 def benchmark_of(category: str) -> Benchmark:
     """The benchmark that has a category of this name."""
     return CLBENCH_LIFE if category in CLBENCH_LIFE.categories else CLBENCH
+
+
+def error_types_of(value: Any) -> list[str] | None:
+    """The types in the value of a score of `error_types`; None where the answer has no labels."""
+    types = [] if value == NO_ERROR_TYPE else str(value).split("+")
+    return types if all(key in ERROR_TYPES for key in types) else None

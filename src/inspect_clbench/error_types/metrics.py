@@ -7,8 +7,7 @@ import statistics
 
 from inspect_ai.scorer import Metric, SampleScore, Value, metric
 
-from inspect_clbench.benchmarks import ERROR_TYPES
-from inspect_clbench.error_types.prompt import types_of
+from inspect_clbench.benchmarks import ERROR_TYPES, error_types_of
 
 
 @metric(scores="unreduced")
@@ -17,7 +16,7 @@ def error_type_rates() -> Metric:
 
     def compute(scores: list[SampleScore]) -> Value:
         values = [score.score.value for score in scores]
-        labels = [types for value in values if (types := types_of(value)) is not None]
+        labels = [types for value in values if (types := error_types_of(value)) is not None]
         rates = {
             key: statistics.fmean(key in types for types in labels) if labels else float("nan")
             for key in ERROR_TYPES

@@ -5,13 +5,10 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
 
-from inspect_clbench.benchmarks import ERROR_TYPES
+from inspect_clbench.benchmarks import ERROR_TYPES, NO_ERROR_TYPE
 from inspect_clbench.judge.prompt import Template
 from inspect_clbench.judge.verdict import Failure, parse_object
 from inspect_clbench.text import one_line
-
-NO_TYPE = "none"
-"""The value of a score where no type applies."""
 
 _PRESENT = {"yes": True, "no": False, "true": True, "false": False}
 
@@ -104,10 +101,4 @@ def _read_labels(record: dict[str, Any]) -> Labels | Failure | None:
 
 def value_of(labels: Labels) -> str:
     """The types that apply, as a score's value: `context_ignored+refusal`, or `none`."""
-    return "+".join(key for key in ERROR_TYPES if labels[key].present) or NO_TYPE
-
-
-def types_of(value: Any) -> list[str] | None:
-    """The types in the value of a score; None where the answer has no labels."""
-    types = [] if value == NO_TYPE else str(value).split("+")
-    return types if all(key in ERROR_TYPES for key in types) else None
+    return "+".join(key for key in ERROR_TYPES if labels[key].present) or NO_ERROR_TYPE

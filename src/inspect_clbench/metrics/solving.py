@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 
 from inspect_ai.scorer import CORRECT, NOANSWER, Metric, SampleScore, Value, metric
 
-NAN = float("nan")
+from inspect_clbench.benchmarks import LENGTH_LIMITS
 
-_LENGTH_LIMITS = ("max_tokens", "model_length")
+NAN = float("nan")
 
 
 class Trial(NamedTuple):
@@ -124,7 +124,7 @@ def judging() -> Metric:
             "judge_failures": failures,
             "no_response": reasons["no_response"],
             "inconsistent_verdicts": sum(bool(_metadata(score).get("inconsistent")) for score in scores),
-            "cut_off_answers": sum(_metadata(score).get("stop_reason") in _LENGTH_LIMITS for score in scores),
+            "cut_off_answers": sum(_metadata(score).get("stop_reason") in LENGTH_LIMITS for score in scores),
         }
 
     return compute

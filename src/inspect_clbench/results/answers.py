@@ -16,7 +16,7 @@ from inspect_ai.log import EvalLog
 from pydantic import AliasChoices, BaseModel, BeforeValidator, Field, ValidationError
 from typing_extensions import TypedDict  # which pydantic takes before Python 3.12
 
-from inspect_clbench.benchmarks import ERROR_TYPES
+from inspect_clbench.benchmarks import error_types_of
 from inspect_clbench.errors import ClbenchError
 from inspect_clbench.results.logs import (
     Summary,
@@ -219,7 +219,7 @@ def _row(header: EvalLog, sample: Summary, scorer: str, has_types: bool) -> Answ
         "version": version,
         **{column: sum(usage.get(column) or 0 for usage in answer_usages) if answer_usages else nan
            for column in _TOKENS},
-        "error_types": _error_types(labels.value) if labels else None,
+        "error_types": error_types_of(labels.value) if labels else None,
         "error_types_judge": labelling["judge"],
         "error_types_usage": labelling["judge_usage"],
     }  # fmt: skip
@@ -242,12 +242,6 @@ def _origin(header: EvalLog, epoch: int) -> str:
     imported = (header.eval.metadata or {}).get("imported_sha256") or ()
     shards = header.location.partition(".shards/")
     return imported[epoch - 1] if imported else f"{shards[0] if shards[1] else header.eval.task_id} {epoch}"
-
-
-def _error_types(value: Any) -> list[str] | None:
-    """The types that a judge named; none where an answer has no labels."""
-    types = [] if value == "none" else str(value).split("+")
-    return types if {*types} <= {*ERROR_TYPES} else None
 
 
 def _filled(answers: pd.DataFrame) -> pd.DataFrame:

@@ -22,7 +22,7 @@ from typing import IO, Any
 import numpy as np
 import pandas as pd
 
-from inspect_clbench.benchmarks import ERROR_TYPES
+from inspect_clbench.benchmarks import ERROR_TYPES, LENGTH_LIMITS
 from inspect_clbench.errors import ClbenchError
 from inspect_clbench.files import replacing, write_text
 from inspect_clbench.judge.prompt import numbered_rubrics
@@ -32,7 +32,7 @@ from inspect_clbench.results.costs import costs
 from inspect_clbench.results.errors import errors
 from inspect_clbench.results.logs import SampleTexts, read_samples
 from inspect_clbench.results.plots import charts_module, draw, svg
-from inspect_clbench.results.report import LENGTH_LIMITS, OVERALL, notes_of, report
+from inspect_clbench.results.report import OVERALL, notes_of, report
 from inspect_clbench.results.table import Column, Table, interval, percent, short_names, text
 from inspect_clbench.text import redacted, visible, without_keys
 

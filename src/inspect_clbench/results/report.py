@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from inspect_clbench.benchmarks import BENCHMARKS
+from inspect_clbench.benchmarks import BENCHMARKS, LENGTH_LIMITS
 from inspect_clbench.errors import ClbenchError
 from inspect_clbench.results.answers import dataset_of, full_scores
 from inspect_clbench.results.estimates import all_of, any_of, solving_rate
@@ -35,7 +35,6 @@ PROBLEMS = {  # what they are called in the head of their column, and what follo
     ),
     "cut_off": ("Cut off", "at a length limit, and judged as they are."),
 }
-LENGTH_LIMITS = ("max_tokens", "model_length")
 
 ORDER = [name for b in BENCHMARKS.values() for name in (*b.categories, *b.sub_categories)]
 REVISIONS = {b.hub_id: b.revision or "unknown" for b in BENCHMARKS.values()}
