@@ -20,6 +20,7 @@ from inspect_clbench.files import replacing
 from inspect_clbench.judge.prompt import load_judge_prompt
 from inspect_clbench.results.logs import find_logs, readable, verdict_scores
 from inspect_clbench.scoring.rubric_judge import rubric_judge
+from inspect_clbench.scoring.scores import dumped_usage
 
 # How a verdict was asked for, in the metadata of its score.
 _SETTINGS = ("judge", "judge_effort", "judge_prompt", "judge_prompt_sha256", "share", "task_version")
@@ -191,10 +192,9 @@ def _name_original(new: Score, before: dict[str, Any]) -> None:
 def _add_usage(new: Score, earlier: Score) -> None:
     """Add what the earlier asks of a row used and cost to its new score."""
     metadata, before = new.metadata or {}, earlier.metadata or {}
-    usages = metadata["judge_usage"]
-    for judge, usage in before.get("judge_usage", {}).items():
-        total = ModelUsage(**usage) + ModelUsage(**usages.get(judge, {}))
-        usages[judge] = total.model_dump(exclude_none=True)
+    asks = (before.get("judge_usage", {}), metadata["judge_usage"])
+    usages = [(judge, ModelUsage(**usage)) for ask in asks for judge, usage in ask.items()]
+    metadata["judge_usage"] = dumped_usage(usages)
     costs = [usage.get("total_cost") or 0.0 for usage in before.get("judge_usage", {}).values()]
     is_known = metadata["cost"] is not None and before.get("cost") is not None
     metadata["cost"] = metadata["cost"] + sum(costs) if is_known else None

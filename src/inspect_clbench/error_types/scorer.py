@@ -73,7 +73,7 @@ def error_types(share: float = 1.0) -> Scorer:
         reply = await ask(judge, prompt.render(failed), parse_labels)
         labels = {} if isinstance(reply.result, Failure) else reply.result
         reference = answer_reference(state.messages, state.output)
-        answer_usages = answer_usage(transcript().events).values()
+        judge_usage = [(reply.judge, reply.usage)]
         metadata = {
             "epoch": state.epoch,
             "rubric_judge": (verdict.metadata or {}).get("judge", ""),
@@ -83,8 +83,8 @@ def error_types(share: float = 1.0) -> Scorer:
             "judge_prompt_sha256": prompt.sha256,
             "judge_attempts": reply.attempts,
             "judge_error": str(reply.failure or ""),
-            "judge_usage": dumped_usage([(reply.judge, reply.usage)]),
-            "cost": sample_cost(state, [*answer_usages, reply.usage]),
+            "judge_usage": dumped_usage(judge_usage),
+            "cost": sample_cost(state, [*answer_usage(transcript().events), *judge_usage]),
             "rubrics_missed": [number for number, _ in failed.missed],
             "labels": {key: asdict(label) for key, label in labels.items()},
             "scanner_references": [reference.model_dump()] if reference else [],

@@ -85,7 +85,7 @@ def graded_file(files: list[str], judge: str) -> Scorer:
             judge_prompt=JudgePrompt("not recorded", ""),
             answer=answer_reference(state.messages, state.output),
             stop_reason=state.output.stop_reason,
-            answer_usage={},
+            answer_usage=[],
         )
         # As the original script counts: 1, 1.0 and true are solved, all else is not.
         solved = record["score"] == 1

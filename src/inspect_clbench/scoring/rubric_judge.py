@@ -57,12 +57,12 @@ def rubric_judge(judge_prompt: str = "builtin", share: float = 1.0) -> Scorer:
         case = _case(state, rubrics, prompt, judges, share)
         answer = graded_text(state.output)
         if not answer:
-            return empty_answer_score(case, sample_cost(state, list(case.answer_usage.values())))
+            return empty_answer_score(case, sample_cost(state, case.answer_usage))
         question = prompt.render(rubrics, answer)
         requests = [ask(judge, question, parse_verdict) for judge in judges]
         # One judge needs no span of its own in the transcript.
         replies = await collect(*requests) if len(requests) > 1 else [await requests[0]]
-        usages = [*case.answer_usage.values(), *(reply.usage for reply in replies)]
+        usages = [*case.answer_usage, *((reply.judge, reply.usage) for reply in replies)]
         return judged_score(case, replies, sample_cost(state, usages))
 
     return score

@@ -4,10 +4,10 @@ Every score says by itself what is to know of its row, because reports read noth
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import Any
+from typing import Any, TypeAlias
 
 from inspect_ai.event import Event, ModelEvent
 from inspect_ai.model import ChatMessage, ModelOutput, ModelUsage
@@ -20,6 +20,9 @@ from inspect_clbench.judge.asking import Reply, in_running_sample
 from inspect_clbench.judge.prompt import JudgePrompt
 from inspect_clbench.judge.verdict import Failure, Verdict
 from inspect_clbench.scoring.explanation import explain, explain_no_answer
+
+Usages: TypeAlias = Sequence[tuple[str, ModelUsage]]
+"""The tokens of calls, each with its model."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +38,7 @@ class Case:
     answer: Reference | None
     """The message that holds the answer, for the viewer to point at."""
     stop_reason: str
-    answer_usage: Mapping[str, ModelUsage]
+    answer_usage: Usages
     """Of the models that took part in the answer."""
     share: float = 1.0
     """Of the answers that are scored at all."""
@@ -83,32 +86,28 @@ def judged_score(case: Case, replies: Sequence[Reply[Verdict]], cost: float | No
     )
 
 
-def answer_usage(events: Iterable[Event]) -> dict[str, ModelUsage]:
-    """The tokens behind an answer by model, also those of an agent's earlier calls.
+def answer_usage(events: Iterable[Event]) -> Usages:
+    """The tokens behind an answer, also those of an agent's earlier calls.
 
     Args:
         events: Of the sample's transcript. Calls of judges and replies from a cache do not count.
     """
-    totals: defaultdict[str, ModelUsage] = defaultdict(ModelUsage)
-    for event in events:
-        if (
-            isinstance(event, ModelEvent)
-            and event.role != GRADER
-            and event.cache != "read"
-            and event.output.usage
-        ):
-            totals[event.model] += event.output.usage
-    return dict(totals)
+    calls = [event for event in events if isinstance(event, ModelEvent)]
+    return [
+        (call.model, call.output.usage)
+        for call in calls
+        if call.role != GRADER and call.cache != "read" and call.output.usage
+    ]
 
 
-def sample_cost(state: TaskState, usages: Sequence[ModelUsage]) -> float | None:
+def sample_cost(state: TaskState, usages: Usages) -> float | None:
     """What a sample has cost so far in USD; None where a price is not known.
 
     Args:
         state: The sample's state.
         usages: The tokens of the answer and of its judges.
     """
-    costs = [usage.total_cost for usage in usages if usage.total_cost is not None or usage.total_tokens]
+    costs = [usage.total_cost for _, usage in usages if usage.total_cost is not None or usage.total_tokens]
     if None in costs:
         return None
     # During a run Inspect counts what a sample costs, without replies from a cache. In the scoring
@@ -143,7 +142,7 @@ def _metadata(case: Case, replies: Sequence[Reply[Verdict]], **fields: Any) -> d
         "inconsistent": any(verdict.is_inconsistent for verdict in verdicts),
         "stop_reason": case.stop_reason,
         "task_version": TASK_VERSION,
-        "answer_usage": dumped_usage(case.answer_usage.items()),
+        "answer_usage": dumped_usage(case.answer_usage),
         # Inspect counts these tokens in the log's statistics only if the judge is asked during a run.
         "judge_usage": dumped_usage((reply.judge, reply.usage) for reply in replies),
         **fields,
