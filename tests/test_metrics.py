@@ -80,7 +80,7 @@ def test_judging() -> None:
         sample_score(
             "d", I, reason="no_response", rubrics_met=0, rubrics_total=4, stop_reason="model_length"
         ),
-        sample_score("e", C, rubrics_met=None, rubrics_total=4),  # solved: all of them
+        sample_score("e", C, rubrics_met=4, rubrics_total=4),
         sample_score("a", I, epoch=2, rubrics_met=3, rubrics_total=4, stop_reason="content_filter"),
         sample_score("b", N, epoch=2, rubrics_met=1, rubrics_total=4),
     ]
@@ -119,7 +119,7 @@ def test_the_figures_of_an_eval_whatever_its_reducer(reducer: str | None) -> Non
         "std": 1 / 3,
         # residuals: 1/9 + 2/9 + 0, 1/9 - 1/9 + 0, -2/9 - 1/9 + 0, over three runs
         "stderr": math.sqrt(2 * (1 / 3) ** 2 * 3 / 2) / 3,
-        "rubric_rate": 1, "judge_coverage": 1, "judge_failures": 0, "no_response": 0,
+        "rubric_rate": math.nan, "judge_coverage": 1, "judge_failures": 0, "no_response": 0,
         "inconsistent_verdicts": 0, "cut_off_answers": 0,
         rules: 0.5, f"{rules} (std)": 0.5, procedures: 0, f"{procedures} (std)": 0,
     }, nan_ok=True)  # fmt: skip

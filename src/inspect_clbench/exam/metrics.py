@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from inspect_ai.scorer import CORRECT, Metric, SampleScore, Value, metric
 
-from inspect_clbench.metrics.solving import Trial, clustered_stderr, mean_rate, run_rates, solving_by
+from inspect_clbench.metrics.solving import Trial, clustered_stderr, mean_rate, solving_by
 
 FIGURES = (
     "accuracy",
@@ -35,7 +35,7 @@ def exam_figures() -> Metric:
             for name, values in _contributions(score).items():
                 trials[name] += [Trial(epoch, context, value) for value in values]
             outcomes[str(score.sample_id)].append((score.score.value == CORRECT, score.score.reason is None))
-        rates = {name: mean_rate(run_rates(trials[name])) for name in FIGURES}
+        rates = {name: mean_rate(trials[name]) for name in FIGURES}
         steady = [len(set(epochs)) == 1 for epochs in outcomes.values() if len(epochs) > 1]
         steadiness = {"steadiness": statistics.fmean(steady)} if steady else {}
         # The first two are the headline and its error.

@@ -37,16 +37,17 @@ def run_rates(trials: Iterable[Trial]) -> list[float]:
     return [statistics.fmean(values[run]) for run in sorted(values)]
 
 
-def mean_rate(rates: Sequence[float]) -> float:
+def mean_rate(trials: Iterable[Trial]) -> float:
     """The paper's mean: each run counts the same."""
+    rates = run_rates(trials)
     return statistics.fmean(rates) if rates else NAN
 
 
-def _mean_and_std(trials: Iterable[Trial], name: str, std_name: str) -> dict[str, float]:
+def _mean_and_std(trials: Sequence[Trial], name: str, std_name: str) -> dict[str, float]:
     """The mean and, of two or more runs, the paper's std: the sample standard deviation (n - 1)."""
     rates = run_rates(trials)
     std = {std_name: statistics.stdev(rates)} if len(rates) > 1 else {}
-    return {name: mean_rate(rates), **std}
+    return {name: mean_rate(trials), **std}
 
 
 def clustered_stderr(trials: Sequence[Trial]) -> float:
@@ -119,7 +120,7 @@ def judging() -> Metric:
             if (share := _rubric_share(score)) is not None
         ]
         return {
-            "rubric_rate": mean_rate(run_rates(shares)),
+            "rubric_rate": mean_rate(shares),
             "judge_coverage": 1 - failures / len(scores) if scores else NAN,
             "judge_failures": failures,
             "no_response": reasons["no_response"],
@@ -154,15 +155,9 @@ def _metadata(score: SampleScore) -> dict[str, Any]:
 
 
 def _rubric_share(score: SampleScore) -> float | None:
-    """The share of rubrics that an answer meets; None where it is not known.
-
-    A solved answer without a usable status list meets all of them. One that failed without it
-    may meet any number but all.
-    """
+    """The share of rubrics that an answer meets; None of one that failed without a usable status list."""
     met, total = _metadata(score).get("rubrics_met"), _metadata(score).get("rubrics_total")
-    if isinstance(met, int) and isinstance(total, int) and total:
-        return met / total
-    return 1.0 if score.score.value == CORRECT else None
+    return met / total if isinstance(met, int) and isinstance(total, int) and total else None
 
 
 def clbench_metrics() -> list[Metric | dict[str, list[Metric]]]:
