@@ -94,7 +94,7 @@ def test_judges_appended_and_asked_again(tmp_path: Path) -> None:
     pair = table_of(panel(tmp_path, "strict", "mild")).loc["verdicts", "strict", "mild"]
     columns = ["both_yes", "compared", "agreement", "agreement_low", "kappa", "kappa_high"]
     assert list(frame.loc["verdicts", "strict", "mild"][columns]) == list(pair[columns])
-    assert counts(frame.loc["verdicts", "strict", "strict (again 1)"]) == [2, 1, 0, 2]
+    assert counts(frame.loc["verdicts", "strict", "strict (judged again 1)"]) == [2, 1, 0, 2]
 
 
 def test_only_common_answers_of_a_share_are_compared(tmp_path: Path) -> None:
@@ -110,7 +110,7 @@ def test_only_common_answers_of_a_share_are_compared(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "names"),
     [
-        ({"judge_effort": "high"}, ["strict (effort default)", "strict (effort high)"]),
+        ({"judge_effort": "high"}, ["strict", "strict (judge effort high)"]),
         (
             {"judge_prompt": "upstream", "judge_prompt_sha256": "e" * 64},
             ["strict (prompt builtin)", "strict (prompt upstream)"],

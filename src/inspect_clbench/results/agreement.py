@@ -11,10 +11,11 @@ from inspect_clbench.errors import ClbenchError
 from inspect_clbench.results.answers import dataset_of
 from inspect_clbench.results.estimates import alpha, bootstrap, kappa
 from inspect_clbench.results.report import methods_line
+from inspect_clbench.results.series import telling_names
 from inspect_clbench.results.table import Column, Table, count, interval, short_names
 
 LETTERS = {"y": 1.0, "n": 0.0}  # of a judge's list of rubrics; others say neither
-ASKED_AS = ["effort", "prompt", "prompt_sha256", "again"]
+ASKED_AS = ["judge", "judge_effort", "judge_prompt", "judge_prompt_sha256"]
 PAIR = ["both_yes", "only_first", "only_second", "both_no"]
 
 METHODS = (
@@ -60,20 +61,10 @@ def _votes(answers: pd.DataFrame) -> pd.DataFrame:
     # An empty answer went to no judge; what has no score was not judged, or is of no share.
     judged = answers[answers["solved"].notna() & (answers["reason"] != "no_response")]
     judged = judged[judged["stand_in"] == ""]  # the verdict of a third judge
-    columns = ["answer", "context_id", "judge", *ASKED_AS[:-1], "solved", "status"]
+    columns = ["answer", "context_id", *ASKED_AS, "solved", "status"]
     votes = pd.DataFrame((vote for row in judged.itertuples() for vote in _votes_of(row)), columns=columns)
-    votes["again"] = votes.groupby(["answer", "judge", *ASKED_AS[:-1]]).cumcount()
-    words = pd.DataFrame({
-        "effort": "effort " + votes["effort"].replace("", "default"),
-        "prompt": "prompt " + votes["prompt"],
-        "prompt_sha256": votes["prompt_sha256"].str[:7],
-        "again": "again " + votes["again"].astype(str),
-    })  # fmt: skip
-    differs = votes.groupby("judge")[ASKED_AS].transform("nunique") > 1
-    differs["prompt_sha256"] = votes.groupby(["judge", "prompt"])["prompt_sha256"].transform("nunique") > 1
-    differs["again"] &= votes["again"] > 0
-    details = words.where(differs, "").apply(lambda row: ", ".join(filter(None, row)), axis=1)
-    votes["judge"] += details.map(lambda text: f" ({text})" if text else "")
+    votes["again"] = votes.groupby(["answer", *ASKED_AS]).cumcount().astype(str)
+    votes["judge"] = telling_names(votes, [*ASKED_AS, "again"], ["judge"])
     return votes
 
 
@@ -89,8 +80,8 @@ def _votes_of(row: Any) -> Iterator[tuple[Any, ...]]:
         solved = np.nan if vote["solved"] is None else float(vote["solved"])
         is_usable = len(vote["status"]) == row.rubrics_total and not np.isnan(solved)
         status = vote["status"] if is_usable else ""
-        asked_as = effort, row.judge_prompt, row.judge_prompt_sha256
-        yield row.uuid, row.context_id, judge, *asked_as, solved, status
+        asked_as = judge, effort, row.judge_prompt, row.judge_prompt_sha256
+        yield row.uuid, row.context_id, *asked_as, solved, status
 
 
 def _verdicts(votes: pd.DataFrame) -> pd.DataFrame:

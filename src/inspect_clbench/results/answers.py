@@ -30,12 +30,13 @@ from inspect_clbench.results.logs import (
 from inspect_clbench.results.series import (
     CONTESTANT,
     JUDGING,
+    MODEL,
     SERIES,
     Choice,
     chosen,
     contestant_of,
     labelled,
-    series_names,
+    telling_names,
 )
 from inspect_clbench.text import shortened
 
@@ -115,7 +116,7 @@ def answers_df(
     headers = find_logs([fspath(path) for path in ([logs] if isinstance(logs, str | PathLike) else logs)])
     contestants = pd.DataFrame([{"header": header, **contestant_of(header)} for header in headers])
     contestants = chosen(contestants, "dataset", dataset)
-    contestants["name"] = series_names(contestants, CONTESTANT)
+    contestants["name"] = telling_names(contestants, CONTESTANT, MODEL)
     contestants = chosen(contestants, "model", model, "name")
     rows = [row for part in each(_answers, contestants.to_dict("records"), "Reading logs") for row in part]
     if all(isnan(row["solved"]) for row in rows):
@@ -127,7 +128,7 @@ def answers_df(
     answers["model"] = answers["model"].map(labelled(answers["model"].unique(), labels or {}))
     _check_same_tasks(answers)
     answers = _complete_runs(_filled(answers)).reset_index(drop=True)
-    answers["name"] = series_names(answers, SERIES)
+    answers["name"] = telling_names(answers, SERIES, MODEL)
     return answers.drop(columns=["header", "origin", "planned", "scored"])
 
 

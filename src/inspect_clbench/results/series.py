@@ -11,6 +11,7 @@ from inspect_ai.log import EvalLog, EvalPlanStep
 from inspect_clbench.errors import ClbenchError
 from inspect_clbench.results.logs import readable
 
+MODEL = ["dataset", "model"]
 CONTESTANT = ["dataset", "draw", "model", "solver", "settings"]
 JUDGING = ["judge", "judge_effort", "judge_prompt", "judge_prompt_sha256", "version", "share"]
 SERIES = [*CONTESTANT, *JUDGING, "again"]
@@ -95,17 +96,23 @@ def labelled(models: Iterable[str], labels: Mapping[str, str]) -> dict[str, str]
     return names
 
 
-def series_names(rows: pd.DataFrame, columns: list[str]) -> pd.Series:
-    """A name for each series: the model, and what tells it from others of the same model."""
-    series = rows[columns].drop_duplicates()
-    words = [column for column in _WORDS if column in columns]
-    differs = series.groupby(["dataset", "model"])[words].transform("nunique") > 1
+def telling_names(rows: pd.DataFrame, columns: list[str], base: list[str]) -> pd.Series:
+    """A name for each kind of row: that in the last column of `base`, and what tells it from others of the same base.
+
+    Args:
+        rows: Those to be named.
+        columns: In which rows of one kind are alike.
+        base: Those of them that would do if nothing else differed.
+    """
+    kinds = rows[columns].drop_duplicates()
+    words = [column for column in _WORDS if column in columns and column not in base]
+    differs = kinds.groupby(base)[words].transform("nunique") > 1
     if "judge_prompt_sha256" in words:  # prompts of another name have another hash
-        prompts = series.groupby(["dataset", "model", "judge_prompt"])
+        prompts = kinds.groupby([*base, "judge_prompt"])
         differs["judge_prompt_sha256"] = prompts["judge_prompt_sha256"].transform("nunique") > 1
     names = []
-    for place, row in series.iterrows():
+    for place, row in kinds.iterrows():
         telling = [key for key in words if differs.at[place, key] and row[key] not in ("", "0", 1.0)]
         details = [_WORDS[key].format(row[key]) for key in telling]
-        names.append(row["model"] + (f" ({', '.join(details)})" if details else ""))
-    return rows[columns].merge(series.assign(name=names), "left", columns)["name"].set_axis(rows.index)
+        names.append(row[base[-1]] + (f" ({', '.join(details)})" if details else ""))
+    return rows[columns].merge(kinds.assign(name=names), "left", columns)["name"].set_axis(rows.index)
