@@ -1,9 +1,7 @@
 """The solver `replay`: answers out of inference files of the original scripts, to be judged."""
 
-from collections.abc import Mapping, Sequence
-from logging import getLogger
+from collections.abc import Sequence
 
-from inspect_ai.dataset import Sample
 from inspect_ai.log import EvalSpec, transcript
 from inspect_ai.model import ModelOutput
 from inspect_ai.solver import Generate, Solver, TaskState, solver
@@ -12,8 +10,6 @@ from inspect_clbench.benchmarks import ANSWER_EVENT
 from inspect_clbench.data.rows import task_of
 from inspect_clbench.data.sources import read_file
 from inspect_clbench.errors import ClbenchError
-
-logger = getLogger(__name__)
 
 _NAME = "inspect_clbench/replay"
 
@@ -69,31 +65,19 @@ def read_answers(path: str) -> dict[str, str]:
     return answers
 
 
-def check_replay(task: EvalSpec, samples: Sequence[Sample], epochs: int) -> None:
-    """Compare replayed files with the run they are for, if this is such a run.
+def check_replay(task: EvalSpec, epochs: int) -> None:
+    """Compare the number of replayed files with that of the runs, if a run replays files.
 
-    Inspect tells a solver neither the epochs nor the tasks of its run.
+    Inspect does not tell a solver the epochs of its run.
     """
     if task.solver != _NAME:
         return
-    paths = _paths((task.solver_args or {}).get("files", ""))
-    if len(paths) != epochs:
+    number = len(_paths((task.solver_args or {}).get("files", "")))
+    if number != epochs:
         raise ClbenchError(
-            f"replay: {len(paths)} files for {epochs} epochs, but each run needs a file of its own. Use "
-            f"--epochs {len(paths)}."
+            f"replay: {number} files for {epochs} epochs, but each run needs a file of its own. Use "
+            f"--epochs {number}."
         )
-    tasks = {str(sample.id) for sample in samples}
-    for path in paths:
-        _compare(path, read_answers(path), tasks)
-
-
-def _compare(path: str, answers: Mapping[str, str], tasks: set[str]) -> None:
-    if not tasks & answers.keys():
-        raise ClbenchError(f"{path}: none of its {len(answers):,} rows fits a task of this run.")
-    if left_over := len(answers.keys() - tasks):
-        logger.warning("%s: %d rows fit no task of this run and are left out.", path, left_over)
-    if missing := len(tasks - answers.keys()):
-        logger.warning("%s: no row for %d tasks. They become errors, not zeros.", path, missing)
 
 
 def _paths(files: str | Sequence[str]) -> list[str]:

@@ -59,7 +59,7 @@ class Guard:
     async def start_task(self, task: EvalSpec, samples: list[Sample], epochs: int) -> str:
         """Check what the run needs, and ask each judge once before any answer is paid for."""
         self._start()  # a task can be run more than once
-        check_replay(task, samples, epochs)
+        check_replay(task, epochs)
         check_models(self.benchmark, self.budget)
         for judge in bound_judges(self.benchmark.judge_effort):
             if failure := await probe(judge):
