@@ -13,11 +13,8 @@ if TYPE_CHECKING:
     from inspect_clbench.scoring.rubric_judge import rubric_judge
     from inspect_clbench.tasks import clbench, clbench_graded, clbench_life
 
-    __version__: str
-
 __all__ = [
     "ClbenchError",
-    "__version__",
     "clbench",
     "clbench_graded",
     "clbench_life",
@@ -27,15 +24,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name == "__version__":
-        from importlib.metadata import version
-
-        return version("inspect-clbench")
     if name in __all__:
         module = "errors" if name == "ClbenchError" else "_registry"
         return getattr(import_module(f"inspect_clbench.{module}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return __all__
