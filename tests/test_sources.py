@@ -119,7 +119,7 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
         ("demo", "CL-bench demo"),
         ("my/rows.jsonl.xz", "CL-bench"),
         ("https://somewhere.org/rows@2.json?x", "CL-bench"),
-        (f"org/name@{REVISION}", "org/name@0123456"),
+        (f"org/name@{REVISION}", f"org/name@{REVISION}"),
         ("org/name@v1.0", "org/name@v1.0"),
     ],
 )

@@ -20,7 +20,6 @@ from inspect_clbench.errors import ClbenchError
 DEMO = "demo"
 
 _HUB_DATASET = re.compile(r"([\w.-]+/[\w.-]+)@([\w.-]+)")
-_FULL_HASH = re.compile(r"[0-9a-f]{40}")
 _PARQUET = ".parquet"
 
 
@@ -31,10 +30,7 @@ def dataset_name(source: str, benchmark: Benchmark) -> str:
     """
     if source == DEMO:
         return f"{benchmark.title} demo"
-    if hub_dataset := _hub_dataset(source):
-        hub_id, revision = hub_dataset
-        return f"{hub_id}@{revision[:7] if _FULL_HASH.fullmatch(revision) else revision}"
-    return benchmark.title
+    return source if _hub_dataset(source) else benchmark.title
 
 
 def read_rows(source: str, benchmark: Benchmark) -> Iterator[tuple[int, Any]]:
