@@ -2,7 +2,7 @@
 
 import hashlib
 import reprlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Annotated, Any, Literal, Self
 
 from inspect_ai.dataset import Sample
@@ -19,7 +19,7 @@ from pydantic import (
     model_validator,
 )
 
-from inspect_clbench.benchmarks import Benchmark
+from inspect_clbench.benchmarks import Benchmark, benchmark_of
 from inspect_clbench.errors import ClbenchError
 
 _CHAT_MESSAGES = {"system": ChatMessageSystem, "user": ChatMessageUser, "assistant": ChatMessageAssistant}
@@ -160,3 +160,10 @@ def task_of(record: Any) -> str | None:
     metadata = record.get("metadata")
     names = [metadata.get("task_id") if isinstance(metadata, dict) else None, record.get("idx")]
     return next((name for name in names if isinstance(name, str) and name), None)
+
+
+def benchmark_of_rows(records: Sequence[tuple[int, Any]]) -> Benchmark:
+    """The benchmark of the first row; where it is of none, reading the rows tells what is wrong."""
+    record = records[0][1] if records else None
+    metadata = record.get("metadata") if isinstance(record, dict) else None
+    return benchmark_of(str(metadata.get("context_category") if isinstance(metadata, dict) else ""))

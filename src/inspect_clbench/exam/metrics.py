@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from inspect_ai.scorer import CORRECT, Metric, SampleScore, Value, metric
 
-from inspect_clbench.metrics.solving import Trial, clustered_stderr, mean_rate, solving_by
+from inspect_clbench.metrics.solving import Trial, clustered_stderr, mean_rate
 
 FIGURES = (
     "accuracy",
@@ -68,8 +68,3 @@ def _contributions(score: SampleScore) -> dict[str, Sequence[bool]]:
         "contradictions": [bool(metadata.get("inconsistent"))],
         "unusable": [not is_usable],
     }
-
-
-def exam_metrics() -> list[Metric | dict[str, list[Metric]]]:
-    """The metrics of the judge exam, headline first; the families have a table of their own."""
-    return [exam_figures(), solving_by("family", metric={"name": "Family"})]

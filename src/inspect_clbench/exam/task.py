@@ -15,10 +15,11 @@ from inspect_ai.scorer import CORRECT, INCORRECT, Score, Scorer, Target, scorer
 from inspect_ai.solver import TaskState
 
 from inspect_clbench.exam.cases import ExamCase, load_cases
-from inspect_clbench.exam.metrics import exam_metrics
+from inspect_clbench.exam.metrics import exam_figures
 from inspect_clbench.judge.asking import ask
 from inspect_clbench.judge.prompt import JudgePrompt, load_judge_prompt
 from inspect_clbench.judge.verdict import Failure, Verdict, parse_verdict
+from inspect_clbench.metrics.solving import solving_by
 from inspect_clbench.scoring.explanation import escape_markdown
 
 
@@ -56,7 +57,7 @@ def _sample(case: ExamCase, prompt: JudgePrompt) -> Sample:
     )
 
 
-@scorer(metrics=exam_metrics())
+@scorer(metrics=[exam_figures(), solving_by("family", metric={"name": "Family"})])
 def exam_verdict() -> Scorer:
     """Right if the judge passes an answer that meets every rubric, and fails one that does not.
 

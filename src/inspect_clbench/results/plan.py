@@ -23,9 +23,9 @@ import numpy as np
 import pandas as pd
 from inspect_ai.model import ModelCost, ModelUsage, compute_model_cost
 
-from inspect_clbench.benchmarks import BENCHMARKS, CLBENCH, DEFAULT_JUDGE
-from inspect_clbench.data.selection import load_samples
-from inspect_clbench.data.sources import dataset_name
+from inspect_clbench.benchmarks import CLBENCH, CLBENCH_LIFE, DEFAULT_JUDGE
+from inspect_clbench.data.rows import benchmark_of_rows, read_samples
+from inspect_clbench.data.sources import dataset_name, read_rows
 from inspect_clbench.errors import ClbenchError
 from inspect_clbench.results.answers import dataset_of
 from inspect_clbench.results.costs import TOTAL, price_note, read_prices
@@ -182,15 +182,9 @@ def cheapest_design(sizes: Sequence[int], difference: float, rate: float = RATE)
 def _rows_of(dataset: str | None) -> Rows:
     if dataset is None or dataset == CLBENCH.hub_id:
         return CLBENCH_ROWS
-    problems = []
-    for benchmark in sorted(BENCHMARKS.values(), key=lambda benchmark: benchmark.hub_id != dataset):
-        try:
-            samples = load_samples(dataset, benchmark)
-            break
-        except ClbenchError as ex:
-            problems.append(ex)
-    else:
-        raise problems[0]
+    records = list(read_rows(dataset, CLBENCH_LIFE if dataset == CLBENCH_LIFE.hub_id else CLBENCH))
+    benchmark = benchmark_of_rows(records)
+    samples = read_samples(records, dataset, benchmark)
     metadata = pd.DataFrame([sample.metadata for sample in samples])
     contexts = metadata["context_id"].fillna(pd.Series([str(sample.id) for sample in samples]))
     return Rows(

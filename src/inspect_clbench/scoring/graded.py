@@ -11,8 +11,8 @@ from inspect_ai.model import ModelUsage
 from inspect_ai.scorer import Score, Scorer, Target, scorer
 from inspect_ai.solver import TaskState
 
-from inspect_clbench.benchmarks import GRADING_KEYS, NO_VERDICT, Benchmark, benchmark_of
-from inspect_clbench.data.rows import read_samples, task_of
+from inspect_clbench.benchmarks import GRADING_KEYS, NO_VERDICT, Benchmark
+from inspect_clbench.data.rows import benchmark_of_rows, read_samples, task_of
 from inspect_clbench.data.sources import read_file
 from inspect_clbench.errors import ClbenchError
 from inspect_clbench.judge.asking import Reply
@@ -44,7 +44,7 @@ def read_graded(paths: Sequence[str]) -> GradedRuns:
     runs: dict[str, str] = {}
     for path in paths:
         records = list(_graded_records(path))
-        benchmark = benchmark or _benchmark_of(records)
+        benchmark = benchmark or benchmark_of_rows(records)
         for sample in read_samples(records, path, benchmark):
             earlier = samples.setdefault(str(sample.id), sample)
             if earlier.metadata != sample.metadata:
@@ -122,13 +122,6 @@ def _graded_records(path: str) -> Iterator[tuple[int, Any]]:
                 f"inspect_clbench/replay -S files={path} --model none/NAME"
             )
         yield number, record
-
-
-def _benchmark_of(records: Sequence[tuple[int, Any]]) -> Benchmark:
-    """The benchmark of the first row; where it is of none, reading the rows tells what is wrong."""
-    record = records[0][1] if records else None
-    metadata = record.get("metadata") if isinstance(record, dict) else None
-    return benchmark_of(str(metadata.get("context_category") if isinstance(metadata, dict) else ""))
 
 
 def _sha256(records: Iterator[Any]) -> str:
