@@ -11,7 +11,6 @@ from inspect_ai.solver import generate
 from inspect_clbench.benchmarks import CLBENCH, CLBENCH_LIFE, DEMO_JUDGE, GRADER, TASK_VERSION, Benchmark
 from inspect_clbench.data.selection import draw_samples, in_cache_order, load_samples
 from inspect_clbench.data.sources import DEMO, dataset_name
-from inspect_clbench.judge.prompt import load_judge_prompt
 from inspect_clbench.replay import replay
 from inspect_clbench.scoring.explanation import viewer_config
 from inspect_clbench.scoring.graded import graded_file, read_graded
@@ -85,17 +84,12 @@ def _task(
     budget: float | None,
 ) -> Task:
     dataset = str(dataset)  # a command line makes null, a number or a list of some values
-    prompt = load_judge_prompt(judge_prompt)
+    scorer = rubric_judge(judge_prompt=judge_prompt)
     is_demo = dataset == DEMO
     if not is_demo:  # its judge needs no key, and is bound below
         check_models(benchmark, budget)
     samples = load_samples(dataset, benchmark, category)
-    metadata: dict[str, Any] = {
-        "benchmark": benchmark.title,
-        "demo": is_demo,
-        "judge_prompt": prompt.name,
-        "judge_prompt_sha256": prompt.sha256,
-    }
+    metadata: dict[str, Any] = {}
     if contexts is not None:
         samples, metadata["draw"] = draw_samples(samples, contexts, seed)
     if cache_order is not None:
@@ -105,7 +99,7 @@ def _task(
         dataset=MemoryDataset(samples, name=name, location=public_url(dataset)),
         # No tools: a model that calls some all the same would be asked again for ever.
         solver=generate(tool_calls="none"),
-        scorer=rubric_judge(judge_prompt=judge_prompt),
+        scorer=scorer,
         config=MODEL_LIMITS,
         # A failed generation must not end a run of hours: the sample is marked and `inspect
         # eval-retry` completes it.
@@ -143,10 +137,6 @@ def clbench_graded(files: str | list[str], judge: str, dataset: str = "") -> Tas
         headline_metric=HeadlineMetric(scorer="graded_file", metric="solving_rate"),
         viewer=viewer_config(),
         version=TASK_VERSION,
-        metadata={
-            "benchmark": graded.benchmark.title,
-            "demo": dataset == DEMO,
-            # The same files make the same runs, however often they are imported.
-            "imported_sha256": graded.sha256,
-        },
+        # The same files make the same runs, however often they are imported.
+        metadata={"imported_sha256": graded.sha256},
     )

@@ -171,13 +171,7 @@ def make_log(
             model=model,
             model_roles={"grader": [ModelConfig(model=member) for member in panel]},
             config=EvalConfig(epochs=runs),
-            metadata={
-                "benchmark": dataset.removesuffix(" demo"),
-                "demo": dataset.endswith(" demo"),
-                "judge_prompt": prompt,
-                "judge_prompt_sha256": _digest(prompt),
-                **(metadata or {}),
-            },
+            metadata=dict(metadata or {}),
         ),
         plan=EvalPlan(
             steps=[EvalPlanStep(solver=solver or "generate")], config=GenerateConfig(max_retries=9, **config)

@@ -40,11 +40,7 @@ def judge_exam(judge_prompt: str = "builtin") -> Task:
         fail_on_error=0.1,
         headline_metric=HeadlineMetric(scorer="exam_verdict", metric="accuracy"),
         version=2,
-        metadata={
-            "benchmark": "Judge exam",
-            "judge_prompt": prompt.name,
-            "judge_prompt_sha256": prompt.sha256,
-        },
+        metadata={"judge_prompt": prompt.name, "judge_prompt_sha256": prompt.sha256},
     )
 
 
