@@ -19,7 +19,7 @@ from inspect_clbench.errors import ClbenchError
 from inspect_clbench.judge.asking import Reply, ask, bound_judges
 from inspect_clbench.judge.prompt import graded_text, numbered_rubrics
 from inspect_clbench.judge.verdict import Failure
-from inspect_clbench.scoring.explanation import escape_markdown
+from inspect_clbench.scoring.explanation import citation, escape_markdown
 from inspect_clbench.scoring.scores import (
     answer_reference,
     answer_usage,
@@ -133,16 +133,17 @@ def _failed_answer(state: TaskState, verdict: Score, answer: str) -> FailedAnswe
 
 def _explain(reply: Reply[Labels], answer: Reference | None) -> str:
     """The types as Markdown, those that apply first."""
-    citation = f" · the answer is {answer.cite}" if answer else ""
     labels = reply.result
     if isinstance(labels, Failure):
-        return f"**Not labelled**{citation}\n\nThe judge gave no labels: {escape_markdown(str(labels))}"
+        return (
+            f"**Not labelled**{citation(answer)}\n\nThe judge gave no labels: {escape_markdown(str(labels))}"
+        )
     lines: dict[bool, list[str]] = {True: [], False: []}
     for key, label in labels.items():
         numbers = f" (rubrics {', '.join(map(str, label.rubrics))})" if label.rubrics else ""
         lines[label.present].append(f"- **{ERROR_TYPES[key]}**{numbers}: {escape_markdown(label.reason)}")
     titles = ", ".join(ERROR_TYPES[key] for key, label in labels.items() if label.present)
-    parts = [f"**{titles or 'None of the error types'}**{citation}", "\n".join(lines[True])]
+    parts = [f"**{titles or 'None of the error types'}**{citation(answer)}", "\n".join(lines[True])]
     if lines[False]:
         parts.append("**Not found**\n\n" + "\n".join(lines[False]))
     return "\n\n".join(part for part in parts if part)

@@ -87,7 +87,9 @@ def find_logs(paths: Iterable[str]) -> list[EvalLog]:
             elif problem != _FOREIGN:
                 logger.warning("%s is passed over: %s.", readable(info.name), problem)
         if not logs.keys() & {info.name for info in infos}:
-            raise ClbenchError(f"{path}: no finished log with verdicts of rubric_judge is there.")
+            raise ClbenchError(
+                f"{path}: no finished log with verdicts of rubric_judge is there. Give .eval files or folders."
+            )
     # A run on several machines writes shards; the log they are merged into holds all their samples.
     merged = {name for name, (*_, header) in logs.items() if header.status == "success"}
     kept = [log for name, log in logs.items() if f"{name.partition('.shards/')[0]}.eval" not in merged]
@@ -174,8 +176,6 @@ def _listed(path: str) -> list[EvalLogInfo]:
         raise ClbenchError(f"{path}: cannot be listed ({ex}).") from ex
     if not infos and path.endswith(".json"):  # listed are only those with a name like Inspect's
         infos = [EvalLogInfo(name=path, type="file", size=0, mtime=None, task="", task_id="", suffix=None)]
-    if not infos:
-        raise ClbenchError(f"{path}: no logs there. Give .eval files or folders of them.")
     return infos
 
 

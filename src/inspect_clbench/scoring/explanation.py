@@ -41,7 +41,7 @@ def escape_markdown(text: str) -> str:
 def explain_no_answer(total: int, stop_reason: str, answer: Reference | None) -> str:
     """The explanation of an empty answer."""
     return (
-        f"**0/{total} rubrics met, not solved**{_citation(answer)}\n\nThe model gave no answer (stop reason: "
+        f"**0/{total} rubrics met, not solved**{citation(answer)}\n\nThe model gave no answer (stop reason: "
         f"{stop_reason}). The judge was not asked."
     )
 
@@ -66,9 +66,9 @@ def explain(
     if solved is None:
         # A failure of the judge must not read like a wrong answer.
         head = "No verdict: the judge failed. This says nothing about the answer."
-        return "\n\n".join([f"**{head}**{_citation(answer)}", *judgements])
+        return "\n\n".join([f"**{head}**{citation(answer)}", *judgements])
     met = f"{status.count('y')}/{len(rubrics)} rubrics met" if status else f"{len(rubrics)} rubrics"
-    parts = [f"**{met}, {'solved' if solved else 'not solved'}**{_citation(answer)}"]
+    parts = [f"**{met}, {'solved' if solved else 'not solved'}**{citation(answer)}"]
     for title, letter, sign in (("Not met", "n", "✗"), ("No status", "?", "?"), ("Met", "y", "✓")):
         lines = [
             f"- {sign} **{number}** {escape_markdown(rubric)}"
@@ -80,7 +80,7 @@ def explain(
     return "\n\n".join([*parts, *judgements])
 
 
-def _citation(answer: Reference | None) -> str:
+def citation(answer: Reference | None) -> str:
     """A link to the answer, which at real size stands many screens below the prompt."""
     return f" · the answer is {answer.cite}" if answer else ""
 
