@@ -13,7 +13,7 @@ from inspect_ai.log import EvalLog, read_eval_log, write_eval_log
 from inspect_ai.model import ModelConfig
 
 from inspect_clbench.errors import ClbenchError
-from inspect_clbench.regrade import Regraded, regrade
+from inspect_clbench.regrade import regrade
 from inspect_clbench.results import agreement, answers_df, report
 from inspect_clbench.scoring.rubric_judge import rubric_judge
 from tests.support.builders import metrics_of, row, run_eval, verdict, write_rows
@@ -88,13 +88,12 @@ def test_only_rows_without_a_verdict_are_asked_again(serve: Serve, failed: str) 
 
     before, used = entries(), tokens(failed)
     server = serve(broken)
-    assert regrade([failed]) == [Regraded(failed, rows=2, judged=0, reasons=["no_verdict: Hm."])]
+    assert regrade([failed]) == [f"{failed}: 2 rows had no verdict, 0 of them have one now.\nno_verdict: Hm."]
     assert tokens(failed) == 2 * used
     server.script = mended
     server.calls.clear()
     (result,) = regrade([failed])
-    assert result == Regraded(failed, rows=2, judged=2, reasons=[])
-    assert str(result) == f"{failed}: 2 rows had no verdict, 2 of them have one now."
+    assert result == f"{failed}: 2 rows had no verdict, 2 of them have one now."
     assert [call.model for call in server.calls] == ["judge", "judge"]
     assert tokens(failed) == used * 7 / 3, "one ask after the six that failed"
     after = entries()
@@ -106,7 +105,7 @@ def test_only_rows_without_a_verdict_are_asked_again(serve: Serve, failed: str) 
     assert (metrics["judge_failures"], metrics["judge_coverage"], metrics["solving_rate"]) == (0, 1, 1)
     assert read_eval_log(failed, header_only=True).results == log.results
     state = Path(failed).stat()
-    assert regrade([failed]) == [Regraded(failed, 0, 0, [])]
+    assert regrade([failed]) == [f"{failed}: no row is without a verdict."]
     assert Path(failed).stat() == state, "a log without such rows stays as it is"
     assert len(server.calls) == 2
 
@@ -115,7 +114,7 @@ def test_another_judge_gives_verdicts_in_its_own_name(serve: Serve, failed: str)
     path = failed.replace(".eval", ".json")  # which stays JSON
     write_eval_log(read_eval_log(failed), path)
     serve(mended)
-    assert regrade([path], judge="openai-api/loop/harsh")[0].judged == 2
+    assert "2 of them have one now" in regrade([path], judge="openai-api/loop/harsh")[0]
     judges = {name: score["judge"].rsplit("/", 1)[-1] for name, score in metadata_of(path).items()}
     assert judges == {"good1": "judge", "bad1": "harsh", "good2": "judge", "bad2": "harsh"}
     assert Path(path).read_text("utf-8").startswith("{")
@@ -137,7 +136,7 @@ def test_a_second_judges_rows_are_asked_of_that_judge(serve: Serve, failed: str)
     write_eval_log(twice, failed)
     server.script = mended
     server.calls.clear()
-    assert regrade([failed])[0] == Regraded(failed, rows=4, judged=4, reasons=[])
+    assert regrade([failed])[0] == f"{failed}: 4 rows had no verdict, 4 of them have one now."
     assert sorted(call.model for call in server.calls) == ["judge", "judge", "second", "second"]
     judges = {score["judge"] for score in metadata_of(failed, "rubric_judge1").values()}
     assert judges == {"openai-api/loop/second"}
@@ -186,7 +185,7 @@ def test_a_log_on_s3_is_written_where_it_is(serve: Serve, failed: str, bucket: s
     s3_client().upload_file(failed, bucket, "logs/failed.eval")
     path = f"s3://{bucket}/logs/failed.eval"
     serve(mended)
-    assert regrade([f"s3://{bucket}/logs"]) == [Regraded(path, rows=2, judged=2, reasons=[])]
+    assert regrade([f"s3://{bucket}/logs"]) == [f"{path}: 2 rows had no verdict, 2 of them have one now."]
     assert metrics_of(read_eval_log(path))["judge_failures"] == 0
 
 
@@ -250,7 +249,7 @@ def test_no_other_model_of_a_log_is_built(serve: Serve, failed: str) -> None:
 
     change(failed, name_others)
     serve(mended)
-    assert regrade([failed])[0].judged == 2
+    assert "2 of them have one now" in regrade([failed])[0]
 
 
 @pytest.mark.parametrize(

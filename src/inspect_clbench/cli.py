@@ -296,7 +296,7 @@ def regrade_command(
     from inspect_clbench.regrade import regrade
 
     for result in regrade(logs, judge):
-        typer.echo(visible(str(result)))
+        typer.echo(visible(result))
 
 
 @app.command("import")

@@ -4,7 +4,6 @@ import os
 import tempfile
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -26,23 +25,6 @@ from inspect_clbench.scoring.scores import dumped_usage
 _SETTINGS = ("judge", "judge_effort", "judge_prompt", "judge_prompt_sha256", "share", "task_version")
 
 
-@dataclass(frozen=True)
-class Regraded:
-    """What came of asking again for the rows of one log."""
-
-    log: str
-    rows: int
-    """Without a verdict before."""
-    judged: int
-    """Of them, with a verdict now."""
-    reasons: list[str]
-    """Why the others have none, each once."""
-
-    def __str__(self) -> str:
-        text = f"{self.log}: {self.rows:,} rows had no verdict, {self.judged:,} of them have one now."
-        return "\n".join([text, *self.reasons])
-
-
 class Row(NamedTuple):
     """A score without a verdict: its sample and its name."""
 
@@ -58,7 +40,7 @@ class Row(NamedTuple):
         return self.score.metadata or {}
 
 
-def regrade(logs: Sequence[str], judge: str | None = None) -> list[Regraded]:
+def regrade(logs: Sequence[str], judge: str | None = None) -> list[str]:
     """Ask again for the rows of logs whose judge gave no verdict, and write the logs in place.
 
     Each row is asked for as its score says: the same judge, prompt and settings. Whatever stops
@@ -67,11 +49,14 @@ def regrade(logs: Sequence[str], judge: str | None = None) -> list[Regraded]:
     Args:
         logs: Log files, folders or URLs.
         judge: Another model to ask; its verdicts are named after it.
+
+    Returns:
+        What came of it, a text for each log.
     """
     return [_regrade(readable(header.location), judge) for header in find_logs(logs)]
 
 
-def _regrade(path: str, judge: str | None) -> Regraded:
+def _regrade(path: str, judge: str | None) -> str:
     before = _state(path)
     log = read_eval_log(path)
     rows = [
@@ -81,7 +66,7 @@ def _regrade(path: str, judge: str | None) -> Regraded:
         if (sample.scores or {})[name].reason == "grader_failed"
     ]
     if not rows:
-        return Regraded(path, 0, 0, [])
+        return f"{path}: no row is without a verdict."
     groups: defaultdict[tuple[Any, ...], list[Row]] = defaultdict(list)
     for row in rows:
         groups[tuple(row.metadata.get(key) for key in _SETTINGS)].append(row)
@@ -94,7 +79,9 @@ def _regrade(path: str, judge: str | None) -> Regraded:
         _recompute(path, log)
         _write(path, log, before)
     errors = [str(row.metadata["judge_error"]) for row in rows if row.score.reason == "grader_failed"]
-    return Regraded(path, len(rows), len(rows) - len(errors), list(dict.fromkeys(errors)))
+    judged = len(rows) - len(errors)
+    text = f"{path}: {len(rows):,} rows had no verdict, {judged:,} of them have one now."
+    return "\n".join(dict.fromkeys([text, *errors]))
 
 
 def _judges(path: str, log: EvalLog, metadata: dict[str, Any], judge: str | None) -> list[Model]:
