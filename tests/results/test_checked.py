@@ -150,7 +150,6 @@ def test_sheets_as_spreadsheets_save_them(
         ({"person": "maybe"}, r"sheet\.csv, row 2: 'maybe' under person\. Write yes or no\."),
         ({"uuid": "another"}, r"sheet\.csv: no row .* is of these logs.* name the logs"),
         ({"person": ""}, r"sheet\.csv: no row with yes or no under person .* Fill it in"),
-        ({}, r"sheet\.csv: too few rows are checked.* 10 of the judge's yes and 10 of its no"),
     ],
 )
 def test_what_is_wrong_with_a_sheet_is_said(
@@ -171,12 +170,14 @@ def test_a_file_that_is_no_sheet(answers: pd.DataFrame, tmp_path: Path) -> None:
         draw(answers[answers["reason"] != ""], 1, tmp_path / "sheet.csv")
 
 
-def test_models_with_too_few_rows_are_named(tmp_path: Path) -> None:
+def test_models_with_too_few_rows_have_no_figures(tmp_path: Path) -> None:
     paths = [make_log(tmp_path, ROWS, PLAN, model=f"lab/{name}") for name in ("alpha", "beta")]
     answers = answers_df(paths)
     records = filled(tmp_path, answers, 48, lambda n: "yes")
     beta = [record | {"person": ""} for record in records if record["model"] == "lab/beta"]
     alpha = [record for record in records if record["model"] == "lab/alpha"]
     table = checked(write(tmp_path / "sheet.csv", alpha + beta), answers)
-    assert list(table.frame["name"]) == ["lab/alpha"]
-    assert table.notes == ["Too few rows are checked of beta: it takes 10 yes and 10 no."]
+    assert list(table.frame["name"]) == ["lab/alpha", "lab/beta"]
+    assert list(table.frame["corrected"].notna()) == [True, False]
+    assert list(table.frame["checked_yes"]) == [12, 0]
+    assert "They take 10 checked rows of the judge's yes" in table.methods

@@ -25,7 +25,8 @@ KEY = ["uuid", "scorer"]
 METHODS = (
     "Corrected: the solving rate that the person would have found, weighted back to the judge's shares of yes "
     "and no, with a 95 % interval (MOVER). Sensitivity: of the answers that solve their task, the share that "
-    "the judge passes; specificity: of the others, the share that it fails."
+    f"the judge passes; specificity: of the others, the share that it fails. They take {FEWEST} checked rows of "
+    "the judge's yes and as many of its no."
 )
 
 
@@ -117,38 +118,27 @@ def checked(path: str | Path, answers: pd.DataFrame) -> Table:
         answers: From `answers_df`, of the logs that it was drawn from.
 
     Returns:
-        A row per series of which enough verdicts of both kinds are checked.
+        A row per series; without figures where too few verdicts of either kind are checked.
     """
     dataset = dataset_of(answers)
     marked = read_sheet(path, answers)
     names = short_names(marked["name"])
-    rows = {name: _row(series) for name, series in marked.groupby("name", sort=False)}
-    enough = [{"name": name, **row} for name, row in rows.items() if row]
-    if not enough:
-        raise ClbenchError(
-            f"{path}: too few rows are checked. Of a model it takes {FEWEST} of the judge's yes and {FEWEST} of "
-            "its no; draw more with --draw."
-        )
+    rows = [{"name": name, **_row(series)} for name, series in marked.groupby("name", sort=False)]
     columns = [Column("Model", ["name"], names=names)]
     for head in ("Judge", "Corrected", "Agreement", "Sensitivity", "Specificity"):
         key = head.lower()
         columns.append(Column(head, [key, f"{key}_low", f"{key}_high"], interval))
     columns += [Column(f"Checked {word}", [f"checked_{word}"], count) for word in WORDS]
     title = f"{dataset}: the judge checked by a person, in %"
-    few = [names[str(name)] for name, row in rows.items() if not row]
-    note = f"Too few rows are checked of {', '.join(few)}: it takes {FEWEST} yes and {FEWEST} no."
-    return Table(
-        title, pd.DataFrame(enough), columns, [note] * bool(few), f"{methods_line(answers)} {METHODS}"
-    )
+    return Table(title, pd.DataFrame(rows), columns, methods=f"{methods_line(answers)} {METHODS}")
 
 
-def _row(series: pd.DataFrame) -> dict[str, Any] | None:
+def _row(series: pd.DataFrame) -> dict[str, Any]:
     scored = series.dropna(subset="solved")
     # An empty answer, or one without a verdict, has nothing to be checked and stays 0.
     verdict = scored["solved"].where(scored["reason"] == "")
     marked = [scored[scored["person"].notna() & (verdict == word)] for word in WORDS.values()]
-    if min(map(len, marked)) < FEWEST:
-        return None
+    is_enough = min(map(len, marked)) >= FEWEST
     # How often the judge says yes, and where it says yes or no, how often the person says yes.
     yes = solving_rate(scored)
     means = [yes, *(solving_rate(rows.assign(run=1), "person") for rows in marked)]
@@ -163,7 +153,8 @@ def _row(series: pd.DataFrame) -> dict[str, Any] | None:
     }
     row: dict[str, Any] = yes.columns("judge")
     for key, figure in figures.items():
-        row |= _combined(figure, means).columns(key)
+        estimate = _combined(figure, means) if is_enough else Estimate(np.nan)
+        row |= estimate.columns(key)
     return row | {"checked_yes": len(marked[0]), "checked_no": len(marked[1])}
 
 
