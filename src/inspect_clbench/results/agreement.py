@@ -43,7 +43,8 @@ def agreement(answers: pd.DataFrame) -> Table:
             "--model-role grader=JUDGE"
         )
     rows = []
-    for level, verdicts in {"verdicts": _verdicts(votes), "rubrics": _rubrics(votes)}.items():
+    for level, part in {"verdicts": votes.assign(rubric=0), "rubrics": _votes_on_rubrics(votes)}.items():
+        verdicts = _by_judge(part, judges)
         rows += [{"level": level, **_pair(verdicts, *pair)} for pair in combinations(judges, 2)]
         rows += [{"level": level, **_all(verdicts)}] if len(judges) > 2 else []
     frame = pd.DataFrame(rows).astype(dict.fromkeys(PAIR, "Int64"))  # a row of all judges has none
@@ -84,23 +85,17 @@ def _votes_of(row: Any) -> Iterator[tuple[Any, ...]]:
         yield row.uuid, row.context_id, *asked_as, solved, status
 
 
-def _verdicts(votes: pd.DataFrame) -> pd.DataFrame:
-    """A row per answer, a column per judge: 1, 0 or nan. The index begins with the context."""
-    verdicts = votes.pivot(index=["context_id", "answer"], columns="judge", values="solved")
-    return verdicts[votes["judge"].unique()]
+def _votes_on_rubrics(votes: pd.DataFrame) -> pd.DataFrame:
+    """The votes with a row per rubric; those without a usable list have none."""
+    letters = votes.assign(solved=votes["status"].map(list)).explode("solved").dropna(subset="solved")
+    letters["solved"] = letters["solved"].map(LETTERS)
+    return letters.assign(rubric=letters.groupby(["answer", "judge"]).cumcount())
 
 
-def _rubrics(votes: pd.DataFrame) -> pd.DataFrame:
-    """The same with a row per rubric."""
-    index = ["context_id", "answer"]
-    listed = votes.pivot(index=index, columns="judge", values="status").fillna("")
-    sizes = listed.map(len).max(axis=1)
-    letters = {
-        judge: list("".join(status.ljust(size) for status, size in zip(listed[judge], sizes, strict=True)))
-        for judge in votes["judge"].unique()
-    }
-    rubrics = pd.DataFrame(letters, index=listed.index.repeat(sizes))
-    return rubrics.apply(lambda column: column.map(LETTERS))
+def _by_judge(votes: pd.DataFrame, judges: list[str]) -> pd.DataFrame:
+    """A row per answer or rubric, a column per judge: 1, 0 or nan. The index begins with the context."""
+    verdicts = votes.pivot(index=["context_id", "answer", "rubric"], columns="judge", values="solved")
+    return verdicts.reindex(columns=judges)
 
 
 def _pair(verdicts: pd.DataFrame, first: str, second: str) -> dict[str, Any]:
