@@ -53,6 +53,7 @@ def contestant_of(header: EvalLog) -> dict[str, Any]:
         "model": model,
         "solver": ", ".join(_solver(step, model) for step in solvers),
         "settings": ", ".join(f"{key.replace('_', ' ')} {value}" for key, value in settings.items()),
+        "effort": config.reasoning_effort or config.effort or "",
     }
 
 
