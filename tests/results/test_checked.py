@@ -55,9 +55,7 @@ def turned(word: str) -> str:
     return {"yes": "no", "no": "yes"}[word]
 
 
-def test_verdicts_are_drawn_evenly_and_with_all_that_a_person_needs(
-    answers: pd.DataFrame, tmp_path: Path
-) -> None:
+def test_a_sheet_has_what_a_person_needs_of_each_kind(answers: pd.DataFrame, tmp_path: Path) -> None:
     path = tmp_path / "sheet.csv"
     assert draw(answers, 30, path) == 30
     records = read(path)
@@ -140,8 +138,6 @@ def test_sheets_as_spreadsheets_save_them(
     table = checked(write(tmp_path / "sheet.csv", records, delimiter, encoding), answers)
     assert list(table.frame[["checked_yes", "checked_no"]].iloc[0]) == [10, 10]
     assert table.title == "CL-bench: the judge checked by a person, in %"
-    for width in (60, 80, 120):
-        assert max(map(len, table.to_text(width).splitlines())) <= width
 
 
 @pytest.mark.parametrize(
@@ -153,7 +149,7 @@ def test_sheets_as_spreadsheets_save_them(
         ({}, r"sheet\.csv: too few rows are checked.* 10 of the judge's yes and 10 of its no"),
     ],
 )
-def test_what_is_wrong_with_a_sheet_is_said(
+def test_faults_of_a_sheet_are_said(
     answers: pd.DataFrame, tmp_path: Path, change: Record, words: str
 ) -> None:
     records = [record | change for record in filled(tmp_path, answers, 2, lambda n: "yes")]
