@@ -9,7 +9,7 @@ from inspect_ai.log import EvalLog
 from inspect_ai.model import get_model
 
 from inspect_clbench.benchmarks import CLBENCH, ERROR_TYPES
-from inspect_clbench.demo.provider import load_scripts
+from inspect_clbench.demo.provider import is_met, load_scripts
 from inspect_clbench.error_types.prompt import types_of
 from inspect_clbench.error_types.scorer import error_types
 from inspect_clbench.judge.prompt import ANSWER, RUBRICS
@@ -40,6 +40,12 @@ def test_its_failures_have_error_types(demo_run: EvalLog) -> None:
     assert values["solved"] == 30
     assert values["unlabelled"] == values["none"] == 0
     assert {name for value in values for name in types_of(str(value)) or ()} == set(ERROR_TYPES)
+
+
+def test_a_rubric_is_met_by_the_words_that_it_quotes() -> None:
+    rubrics = ['Names the pier: "pier 4".', 'Does not say "pier 14".', 'Says "at *nine*" and "sharp".']
+    assert all(is_met(rubric, "From **pier 4**, at nine `sharp`!") for rubric in rubrics)
+    assert not any(is_met(rubric, "From pier 14, at nine, sharpish.") for rubric in rubrics)
 
 
 def test_an_eval_depends_neither_on_those_before_it_nor_on_the_template(tmp_path: Path) -> None:
