@@ -341,7 +341,6 @@ def several(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ({"model": "org/gpt-5 (reasoning effort high)"}, 1),
         ({"judge": "mockllm/judge"}, 4),
         ({"judge": ["mockllm/judge", "other, mockllm/judge"]}, 5),
-        ({"dataset": "CL-bench"}, 5),
         ({"dataset": "life", "model": "claude"}, 1),
     ],
 )

@@ -16,7 +16,6 @@ from inspect_clbench.results.estimates import (
     any_of,
     bootstrap,
     holm,
-    kappa,
     paired_difference,
     smallest_difference,
     solving_rate,
@@ -155,10 +154,3 @@ def test_the_bootstrap_draws_whole_contexts() -> None:
     assert estimate.stderr == pytest.approx(sums["same"].std() / 5 / math.sqrt(200), rel=0.1)
     assert 0 < estimate.low < estimate.mean < estimate.high < 1
     assert estimate == bootstrap(sums, lambda same, judged: same / judged)
-
-
-def test_where_judges_never_disagree_or_kappa_is_rarely_defined_it_has_no_interval() -> None:
-    for counts in ([[3, 0, 0, 2]] * 5, [[3, 0, 0, 0]] * 9 + [[1, 0, 0, 1]]):
-        same = bootstrap(pd.DataFrame(counts), kappa, -1)
-        assert same.mean == 1
-        assert math.isnan(same.low)

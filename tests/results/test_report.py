@@ -151,8 +151,6 @@ def test_published_rows_stand_below_and_say_what_is_unlike(answers: pd.DataFrame
 def test_what_is_refused(answers: pd.DataFrame) -> None:
     with pytest.raises(ClbenchError, match="leave out --by"):
         report(answers, by="length", published=True)
-    with pytest.raises(ClbenchError, match="there are sub_category, length, threshold, runs"):
-        report(answers, by="turns")
     with pytest.raises(ClbenchError, match="choose one with --dataset"):
         report(pd.concat([answers, answers.assign(dataset="CL-bench Life")]))
     with pytest.raises(ClbenchError, match="CL-bench demo: no such table is published"):
