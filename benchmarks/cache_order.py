@@ -27,9 +27,9 @@ from typing import Any, NamedTuple
 from inspect_ai import eval
 from inspect_ai.model import ModelOutput, ModelUsage, get_model
 from tests.support.builders import verdict
-from tests.support.prefix_cache import CHARACTERS_PER_TOKEN, PrefixCache, blocks_of, ceiling
 from tests.support.server import Call, LoopbackServer, Reply
 
+from benchmarks.prefix_cache import CHARACTERS_PER_TOKEN, PrefixCache, blocks_of, ceiling
 from inspect_clbench.tasks import clbench
 
 REAL_DATA = Path(__file__).parents[2] / "shared" / "data" / "CL-bench.jsonl.xz"
@@ -62,11 +62,13 @@ class CachingProvider:
         self.latency = latency
         self.tokens = 0
         self.cached = 0
+        self.times: list[float] = []
         self._cache: PrefixCache | None = None
         self._running: list[tuple[float, int, list[int]]] = []
 
     def __call__(self, call: Call) -> Reply:
         now = time.monotonic()
+        self.times.append(now)
         if self._cache is None:
             lifetime = DAY if call.body.get("prompt_cache_retention") == "24h" else MINUTES
             self._cache = PrefixCache(lifetime * self.latency)
@@ -94,9 +96,9 @@ def measure(arguments: dict[str, Any], connections: int, pace: float, epochs: in
         settings = {"prompt_cache_retention": "24h"} if recipe.endswith("24h") else {}
         cached = process.submit(run_eval, server.url, arguments, settings, connections, epochs).result()
         # From the first request to the last reply: loading the rows is not the order's work.
-        seconds = server.times[-1] + provider.latency - server.times[0]
+        seconds = provider.times[-1] + provider.latency - provider.times[0]
     assert cached == provider.cached, "the log tells another story"
-    ideal = provider.latency * math.ceil(len(server.times) / connections)
+    ideal = provider.latency * math.ceil(len(provider.times) / connections)
     return Run(recipe, provider.cached / provider.tokens, seconds, ideal)
 
 

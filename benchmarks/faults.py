@@ -45,7 +45,7 @@ FIRST_ONLY = {f"{name}, once": reply for name, reply in JUDGE_FAULTS.items()}
 MODEL_FAULTS = {
     "model empty": Reply(""),
     "model null": Reply(None),
-    "model thinks only": Reply("", reasoning="Hm."),
+    "model thinks only": Reply("", message={"reasoning_content": "Hm."}),
     "model 500, once": Reply(status=500),
     "model reset, once": Reply(reset=True),
 }

@@ -1,19 +1,17 @@
 """Fixtures shared by all tests."""
 
-import fcntl
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
-from inspect_ai.log import EvalLog, read_eval_log
+from inspect_ai.log import EvalLog
 from inspect_ai.model import ModelAPI, get_model
-from tenacity import wait_fixed
 
 from tests.support.builders import run_eval
 from tests.support.s3 import bucket
-from tests.support.server import LoopbackServer, Script
+from tests.support.server import LoopbackServer, Script, Serve, hurry
 
 __all__ = ["bucket"]  # a fixture that lives with the other supports
 
@@ -36,25 +34,14 @@ def real_data() -> str:
 
 
 @pytest.fixture(scope="session")
-def demo_run(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> EvalLog:
-    """The log of a demo run with three epochs, always the same one, of all test processes.
+def demo_run(tmp_path_factory: pytest.TempPathFactory) -> EvalLog:
+    """The log of a demo run with three epochs, always the same one.
 
     The demo's models count their calls: these are no other test's, and one at a time.
     """
-    base = tmp_path_factory.getbasetemp()
-    folder = (base if worker_id == "master" else base.parent) / "demo"
-    with folder.with_suffix(".lock").open("w", encoding="utf-8") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if made := list(folder.glob("*.eval")):
-            return read_eval_log(str(made[0]))
-        log = run_eval(
-            "demo",
-            folder,
-            model=get_model("clbench_demo/student", memoize=False),
-            model_roles={"grader": get_model("clbench_demo/judge", memoize=False)},
-            epochs=3,
-            max_samples=1,
-        )
+    student, judge = (get_model(f"clbench_demo/{name}", memoize=False) for name in ("student", "judge"))
+    folder = tmp_path_factory.mktemp("demo")
+    log = run_eval("demo", folder, model=student, model_roles={"grader": judge}, epochs=3, max_samples=1)
     assert log.status == "success", log.error
     return log
 
@@ -76,20 +63,10 @@ def without_tokenizer(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ModelAPI, "count_text_tokens", count)
 
 
-def _hardly(**_: float) -> wait_fixed:
-    return wait_fixed(0.02)
-
-
 @pytest.fixture
-def serve(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Script], LoopbackServer]]:
-    """Start a scripted server; its models are `openai-api/loop/<name>`.
-
-    Between their retries of a request OpenAI's client, Inspect and this package hardly wait.
-    """
-    monkeypatch.setattr("openai._base_client.INITIAL_RETRY_DELAY", 0.02)
-    monkeypatch.setattr("openai._base_client.MAX_RETRY_DELAY", 0.02)
-    monkeypatch.setattr("inspect_ai.model._retry.wait_exponential_jitter", _hardly)
-    monkeypatch.setattr("inspect_clbench.judge.asking.PAUSES", (0.01, 0.01))
+def serve(monkeypatch: pytest.MonkeyPatch) -> Iterator[Serve]:
+    """Start a scripted server; its models are `openai-api/loop/<name>`, which are asked again at once."""
+    hurry(monkeypatch)
     servers: list[LoopbackServer] = []
 
     def start(script: Script) -> LoopbackServer:

@@ -59,37 +59,20 @@ def test_chains_of_imports_are_short() -> None:
 
 
 def loaded_by(code: str) -> set[str]:
-    """The modules that are loaded after a program has run."""
-    program = f"import sys\n{code}\nprint(*sys.modules)"
-    process = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    """The modules that are loaded when a program ends."""
+    program = f"import atexit, sys\natexit.register(lambda: print(*sys.modules))\n{code}"
+    process = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     return set(process.stdout.split())
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["report", "--help"], ["--version"], ["report"]])
+@pytest.mark.parametrize("arguments", [["report", "--help"], ["report"]])
 def test_help_and_mistakes_in_arguments_do_without_inspect(arguments: list[str]) -> None:
-    code = (
-        "import sys, atexit\n"
-        "atexit.register(lambda: print(*sys.modules))\n"
-        "import inspect_clbench, inspect_clbench.cli\n"
-        "inspect_clbench.cli.main()"
-    )
-    command = [sys.executable, "-c", code, *arguments]
-    process = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert process.returncode == (2 if arguments == ["report"] else 0)
-    assert "typer" in (modules := process.stdout.split())
-    assert not {"inspect_ai", "pandas"} & {*modules}
+    loaded = loaded_by(f"sys.argv[1:] = {arguments}\nimport inspect_clbench.cli as cli\ncli.main()")
+    assert "typer" in loaded
+    assert not {"inspect_ai", "pandas"} & loaded
 
 
 def test_the_registry_that_every_inspect_command_imports_is_light() -> None:
     loaded = loaded_by("import inspect_clbench._registry")
     assert "inspect_ai" in loaded
     assert not {"pandas", "pyarrow", "altair", "scipy", "datasets"} & loaded
-
-
-def test_public_names_are_functions_and_not_modules_of_their_names() -> None:
-    import inspect_clbench
-    import inspect_clbench.results
-
-    for name in inspect_clbench.__all__:
-        assert callable(getattr(inspect_clbench, name))
-    assert all(callable(getattr(inspect_clbench.results, name)) for name in inspect_clbench.results.__all__)

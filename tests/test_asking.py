@@ -2,7 +2,6 @@
 
 import re
 import time
-from collections.abc import Awaitable, Callable
 from typing import Any, NamedTuple
 
 import anyio
@@ -10,15 +9,13 @@ import pytest
 from inspect_ai.model import GenerateConfig, Model, ModelOutput, ModelUsage, get_model
 from inspect_ai.util import LimitExceededError
 
-from inspect_clbench.judge import asking
 from inspect_clbench.judge.asking import Reply as Judged
 from inspect_clbench.judge.asking import ask, probe
 from inspect_clbench.judge.verdict import Failure, Verdict, parse_verdict
 from tests.support.builders import verdict
 from tests.support.scripted import scripted_output
-from tests.support.server import Call, LoopbackServer, Reply, Script
+from tests.support.server import Call, LoopbackServer, Reply, Serve, hurry
 
-Serve = Callable[[Script], LoopbackServer]
 GOOD = verdict(1, ["yes", "yes", "yes"])
 
 
@@ -74,10 +71,6 @@ def judge(server: LoopbackServer, api: str = "chat", **config: Any) -> Model:
     )
 
 
-def run(function: Callable[..., Awaitable[Any]], *arguments: Any) -> Any:
-    return anyio.run(function, *arguments)
-
-
 @pytest.fixture(scope="module")
 def scenarios() -> tuple[dict[str, Judged[Verdict]], dict[str, int]]:
     """What comes of rows that always meet a fault or meet it once, and how many requests each took."""
@@ -102,9 +95,7 @@ def scenarios() -> tuple[dict[str, Judged[Verdict]], dict[str, int]]:
                         group.start_soon(ask_one, model, f"{api}|{name}|{when}")
 
     with pytest.MonkeyPatch.context() as patch, LoopbackServer(script) as server:
-        patch.setattr(asking, "PAUSES", (0.01, 0.01))
-        patch.setattr("openai._base_client.INITIAL_RETRY_DELAY", 0.02)
-        patch.setattr("openai._base_client.MAX_RETRY_DELAY", 0.02)
+        hurry(patch)
         anyio.run(ask_all, server)
     return replies, requests
 
@@ -127,7 +118,7 @@ def test_each_fault_is_bounded_and_named(api: str, name: str, scenarios: Any) ->
 def test_a_hanging_judge_ends_in_time(serve: Serve) -> None:
     server = serve(lambda call: Reply(GOOD, delay=30))
     start = time.monotonic()
-    reply = run(ask, judge(server, attempt_timeout=1, max_retries=100), "Judge.", parse_verdict)
+    reply = anyio.run(ask, judge(server, attempt_timeout=1, max_retries=100), "Judge.", parse_verdict)
     assert str(reply.failure).startswith("timeout: no reply in time")
     assert time.monotonic() - start < 10
     assert len(server.calls) == 3
@@ -146,18 +137,16 @@ def test_a_judge_has_ten_minutes_for_an_attempt_and_in_a_batch_a_day() -> None:
         GenerateConfig(batch=True),
     ):
         model = get_model("mockllm/judge", custom_outputs=output, config=config, memoize=False)
-        run(ask, model, "Judge.", parse_verdict)
+        anyio.run(ask, model, "Judge.", parse_verdict)
     assert bounds == [(0, 600), (0, 40), (0, 26 * 3600)]
 
 
-def test_an_unreadable_reply_is_not_handed_out_again_by_a_cache(
-    serve: Serve, monkeypatch: pytest.MonkeyPatch, tmp_path: Any
-) -> None:
+def test_no_cache_repeats_a_bad_reply(serve: Serve, monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
     monkeypatch.setenv("INSPECT_CACHE_DIR", str(tmp_path))
     server = serve(lambda call: Reply("Hm." if call.attempt == 1 else GOOD))
     model = judge(server, cache=True)
-    assert run(ask, model, "Judge.", parse_verdict).attempts == 2
-    assert run(ask, model, "Judge.", parse_verdict).attempts == 2  # the first reply came from the cache
+    assert anyio.run(ask, model, "Judge.", parse_verdict).attempts == 2
+    assert anyio.run(ask, model, "Judge.", parse_verdict).attempts == 2  # the first reply came from the cache
     assert len(server.calls) == 3
 
 
@@ -170,13 +159,13 @@ def test_a_users_limit_passes_and_half_characters_are_sent_as_marks() -> None:
 
     model = get_model("mockllm/judge", custom_outputs=stop, memoize=False)
     with pytest.raises(LimitExceededError):
-        run(ask, model, "half \ud83d of \U0001f600", parse_verdict)
+        anyio.run(ask, model, "half \ud83d of \U0001f600", parse_verdict)
     assert prompts == ["half \ufffd of \U0001f600"]
 
 
 def test_no_key_stands_in_a_failure(serve: Serve) -> None:
     server = serve(lambda call: Reply(status=400, error="header 'Authorization': 'Bearer abcdefgh12345'"))
-    reply = run(ask, judge(server), "Judge.", parse_verdict)
+    reply = anyio.run(ask, judge(server), "Judge.", parse_verdict)
     assert "[hidden]" in str(reply.failure)
     assert "12345" not in str(reply.failure)
 
@@ -192,5 +181,5 @@ def test_no_key_stands_in_a_failure(serve: Serve) -> None:
 )
 def test_the_probe_fails_only_for_good(reply: Reply, failure: str, serve: Serve) -> None:
     server = serve(lambda call: reply)
-    result = run(probe, judge(server, max_retries=100))
+    result = anyio.run(probe, judge(server, max_retries=100))
     assert re.match(failure, str(result)) if failure else result is None

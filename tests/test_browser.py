@@ -6,13 +6,13 @@ import shutil
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import httpx
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
+from tenacity import Retrying, stop_after_delay, wait_fixed
 
 from inspect_clbench.results.answers import answers_df
 from inspect_clbench.results.page import explore
@@ -212,15 +212,10 @@ def viewer(demo_log: str) -> Iterator[str]:
     process = subprocess.Popen(
         [*command, "--port", str(port)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
-    address, deadline = f"http://127.0.0.1:{port}/", time.monotonic() + 60
-    while True:
-        try:
+    address = f"http://127.0.0.1:{port}/"
+    for attempt in Retrying(stop=stop_after_delay(60), wait=wait_fixed(0.2)):
+        with attempt:
             httpx.get(address)
-            break
-        except httpx.HTTPError:
-            assert process.poll() is None, "the viewer has ended"
-            assert time.monotonic() < deadline, "the viewer does not answer"
-            time.sleep(0.2)
     yield address
     process.terminate()
     process.wait()

@@ -33,16 +33,10 @@ def test_the_version_and_the_help() -> None:
     assert all(f"\n  {command} " in help for command in commands)
 
 
-def test_a_table_goes_to_the_screen_and_to_files_in_the_format_of_their_endings(
-    folder: str, tmp_path: Path
-) -> None:
+def test_tables_go_to_the_screen_and_to_files_by_their_endings(folder: str, tmp_path: Path) -> None:
     screen = clbench("report", folder)
     assert (screen.exit_code, screen.stderr) == (0, "")
     assert screen.stdout.startswith("CL-bench: solving rate in %")
-    assert (
-        clbench("report", folder, "--format", "json").stdout
-        == clbench("report", folder, "--format=json").stdout
-    )
     starts = {".csv": "name,", ".json": "[", ".md": "**", ".tex": r"\begin{table}", ".txt": "CL-bench"}
     for ending, start in starts.items():
         path = tmp_path / f"table{ending}"
@@ -50,9 +44,8 @@ def test_a_table_goes_to_the_screen_and_to_files_in_the_format_of_their_endings(
         assert (result.exit_code, result.stdout) == (0, "")
         assert path.read_text("utf-8").startswith(start), ending
     result = clbench("report", folder, "--output", str(tmp_path / "table.xlsx"))
-    assert result.exit_code == 1
+    assert (result.exit_code, result.stderr.count("\n")) == (1, 1)
     assert ".csv" in result.stderr
-    assert result.stderr.count("\n") == 1
     clbench("report", folder, "--output", str(tmp_path / "table.md"), "--format", "csv")
     assert (tmp_path / "table.md").read_text("utf-8").startswith("name,")
 
@@ -79,9 +72,7 @@ def test_what_a_user_can_mend_is_one_message_and_exit_code_1(tmp_path: Path) -> 
         assert "Traceback" not in result.stderr
 
 
-def test_keys_and_escapes_in_messages_are_not_printed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_keys_and_escapes_are_not_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LOOP_API_KEY", "very-secret-value")
     result = clbench("report", str(tmp_path / "very-secret-value\x1b[31m[bold]"))
     assert result.exit_code == 1

@@ -84,10 +84,7 @@ def changed(key: str, entry: Any) -> str:
         (f"```json\n{BOTH}\n```", "context_ignored+format_error"),
         (labels_reply(), "none"),
         (changed("refusal", {"present": True}), "context_ignored+format_error+refusal"),
-        (
-            changed("refusal", {"present": " No ", "reason": [1], "rubrics": "1"}),
-            "context_ignored+format_error",
-        ),
+        (changed("refusal", {"present": " No ", "rubrics": "1"}), "context_ignored+format_error"),
     ],
 )
 def test_a_reply_is_read(reply: str, value: str) -> None:
@@ -204,17 +201,9 @@ def test_a_score_says_who_labelled_what_and_why(log: EvalLog) -> None:
     assert labels["format_error"]["present"] is False
     (sample,) = (sample for sample in log.samples or [] if (sample.id, sample.epoch) == ("b", 1))
     assert [reference["id"] for reference in metadata.pop("scanner_references")] == [sample.messages[-1].id]
-    assert (
-        metadata.items()
-        >= {
-            "judge": "mockllm/second",
-            "rubric_judge": "mockllm/judge",
-            "judge_prompt": "error_types-1",
-            "judge_prompt_sha256": load_label_prompt().sha256,
-            "epoch": 1,
-            "judge_attempts": 1,
-        }.items()
-    )
+    names = ["judge", "rubric_judge", "judge_prompt", "judge_prompt_sha256", "epoch", "judge_attempts"]
+    expected = ["mockllm/second", "mockllm/judge", "error_types-1", load_label_prompt().sha256, 1, 1]
+    assert [metadata[name] for name in names] == expected
     assert metadata["rubrics_missed"] == [1, 3]
     assert metadata["judge_usage"] == {"mockllm/second": JUDGE_USAGE.model_dump(exclude_none=True)}
     assert (label.explanation or "").startswith("**Context Ignored, Refusal** · the answer is [M3]")
@@ -231,22 +220,20 @@ def test_a_reply_without_labels_leaves_the_answer_unlabelled_and_counted(log: Ev
     assert (metrics(labelled)["labelled"], metrics(labelled)["unlabelled"]) == (4, 1)
 
 
+def test_a_share_of_the_answers_is_the_one_that_a_judge_gets(log: EvalLog) -> None:
+    labelled = always(IGNORED).labelled(log, share=0.3)
+    sent = {(task, epoch) for task in PLAN for epoch in (1, 2) if is_in_share(0.3, task, epoch)}
+    assert values(labelled).keys() == sent
+    scores = [score_of(labelled, task, epoch) for task, epoch in sent]
+    shares = [(score.metadata or {})["share"] for score in scores if score.value == "context_ignored"]
+    assert set(shares) == {0.3}
+
+
 def test_without_the_rubric_judges_score_it_says_what_to_do(log: EvalLog) -> None:
     judge = always(IGNORED)
     with pytest.raises(ClbenchError, match="--action append"):
         judge.labelled(log, action="overwrite")
     assert not judge.prompts
-
-
-def test_a_share_of_the_answers_is_the_one_that_a_judge_gets(tmp_path: Path) -> None:
-    plan = {f"t{number}": ["nyy"] for number in range(40)}
-    log = read_eval_log(make_log(tmp_path, tasks(*plan), plan))
-    judge = always(IGNORED)
-    labelled = judge.labelled(log, share=0.3)
-    sent = {(task, 1) for task in plan if is_in_share(0.3, task, 1)}
-    assert values(labelled).keys() == sent
-    assert len(judge.prompts) == metrics(labelled)["labelled"] == len(sent) > 0
-    assert {(score_of(labelled, task, epoch).metadata or {})["share"] for task, epoch in sent} == {0.3}
 
 
 def test_it_can_be_listed_in_a_task_after_the_rubric_judge(tmp_path: Path) -> None:
@@ -274,9 +261,9 @@ def test_it_can_be_listed_in_a_task_after_the_rubric_judge(tmp_path: Path) -> No
 @pytest.mark.parametrize("reducer", ["mode", None])
 def test_rates_are_over_labelled_answers_whatever_the_reducer(reducer: str | None) -> None:
     # Three tasks, each with its values in two runs: four labels, of which two are refusals.
-    values = [["refusal", "none"], ["context_ignored+refusal", "format_error"], ["solved", "unlabelled"]]
+    tasks = [["refusal", "none"], ["context_ignored+refusal", "format_error"], ["solved", "unlabelled"]]
     epochs = [
-        [Score(value=value, metadata={"epoch": n}) for n, value in enumerate(v, start=1)] for v in values
+        [Score(value=value, metadata={"epoch": n}) for n, value in enumerate(runs, 1)] for runs in tasks
     ]
     rates = run_metrics([error_type_rates()], epochs, reducer=reducer)
     assert [rates[key] for key in ERROR_TYPES] == [1 / 4, 0, 1 / 4, 2 / 4]

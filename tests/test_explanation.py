@@ -3,6 +3,7 @@
 import html
 import re
 from html.parser import HTMLParser
+from typing import Any
 
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -12,7 +13,7 @@ from markdown_it import MarkdownIt
 
 from inspect_clbench.judge.asking import Reply
 from inspect_clbench.judge.verdict import Failure, Verdict
-from inspect_clbench.scoring.explanation import escape_markdown, explain, explain_no_answer
+from inspect_clbench.scoring.explanation import explain, explain_no_answer
 
 VIEWER = MarkdownIt("default", {"html": True, "breaks": True, "linkify": False})
 
@@ -52,9 +53,7 @@ class Page(HTMLParser):
         self.tags.append("no element")
 
     handle_pi = handle_comment
-
-    def handle_decl(self, decl: str) -> None:
-        self.tags.append("no element")
+    handle_decl = handle_comment  # type: ignore[assignment]  # whose argument has another name
 
     def handle_data(self, data: str) -> None:
         self.texts[-1] += data
@@ -77,22 +76,14 @@ def folded(text: str) -> str:
     return re.sub(hidden, "\ufffd", " ".join(text.split()))
 
 
-@given(text=any_text.filter(lambda text: folded(text) != ""))
-@example(text="a < b && c > d &lt; &copy; <b>bold</b>")
-@example(text="> quoted")
-@example(text="<x@a.example> <sup>2</sup> //localhost www.a.example:80")
-def test_any_text_is_one_paragraph_that_reads_the_same(text: str) -> None:
-    page = in_the_viewer(escape_markdown(text))
-    assert page.tags == ["p"]
-    assert page.lines == [folded(text)]
-
-
 @given(
     rubrics=st.lists(any_text.filter(lambda text: folded(text) != ""), min_size=1, max_size=4),
     letters=st.text("yn?", min_size=4, max_size=4),
     rationale=any_text,
 )
-def test_no_rubric_and_no_rationale_opens_an_element(
+@example(["a < b && c > d &lt; &copy; <b>bold</b>", "> quoted"], "yn??", "> quoted")
+@example(["<x@a.example> <sup>2</sup> //localhost www.a.example:80"], "yn??", "1. one\n\n    two")
+def test_neither_rubric_nor_rationale_opens_an_element(
     rubrics: list[str], letters: str, rationale: str
 ) -> None:
     status = letters[: len(rubrics)]
@@ -108,17 +99,10 @@ def test_no_rubric_and_no_rationale_opens_an_element(
             assert folded(paragraph).strip() in lines
 
 
-def explained(
-    *results: Verdict | Failure,
-    rubrics: list[str],
-    status: str = "",
-    solved: bool | None = False,
-    answer: Reference | None = None,
-) -> str:
-    replies = [
-        Reply(f"judge-{n}/*x*", result, 1, usage=ModelUsage()) for n, result in enumerate(results, start=1)
-    ]
-    return explain(list(enumerate(rubrics, start=1)), status, replies, solved, answer)
+def explained(*results: Verdict | Failure, rubrics: list[str], status: str = "", **options: Any) -> str:
+    replies = [Reply(f"judge-{n}/*x*", result, 1, usage=ModelUsage()) for n, result in enumerate(results, 1)]
+    options = {"solved": False, "answer": None, **options}
+    return explain(list(enumerate(rubrics, start=1)), status, replies, **options)
 
 
 def test_missed_rubrics_come_first_and_paragraphs_stay() -> None:

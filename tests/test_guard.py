@@ -14,9 +14,8 @@ from inspect_clbench.errors import ClbenchError
 from inspect_clbench.scoring.guard import Guard
 from inspect_clbench.tasks import clbench
 from tests.support.builders import metrics_of, row, run_eval, verdict, write_rows
-from tests.support.server import Call, LoopbackServer, Reply, Script
+from tests.support.server import Call, LoopbackServer, Reply, Script, Serve
 
-Serve = Callable[[Script], LoopbackServer]
 GOOD = verdict(1, ["yes"] * 3)
 
 
@@ -48,9 +47,7 @@ def retried(log: EvalLog, folder: Path) -> EvalLog:
     return again
 
 
-def test_a_refused_judge_stops_the_run_before_any_answer_is_paid_for(
-    serve: Serve, dataset: str, tmp_path: Path
-) -> None:
+def test_a_refused_judge_stops_the_run_at_its_start(serve: Serve, dataset: str, tmp_path: Path) -> None:
     # Each judge of a panel is asked once.
     server = serve(lambda call: Reply(status=401, error="no key") if call.model == "second" else Reply("Hm."))
     judges = [f"openai-api/loop/{name}" for name in ("first", "second", "third")]
@@ -62,7 +59,7 @@ def test_a_refused_judge_stops_the_run_before_any_answer_is_paid_for(
     assert [call.model for call in server.calls] == ["first", "second"]
 
 
-def test_a_judge_that_is_refused_midway_stops_the_run_and_a_retry_goes_on(
+def test_a_judge_refused_midway_stops_the_run_until_a_retry(
     serve: Serve, dataset: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     is_gone = True
@@ -79,9 +76,7 @@ def test_a_judge_that_is_refused_midway_stops_the_run_and_a_retry_goes_on(
     assert "JUDGE FAILURES: 5 of 14 rows" in caplog.text
 
 
-def test_a_judge_that_only_chats_stops_the_run_after_ten_rows(
-    serve: Serve, dataset: str, tmp_path: Path
-) -> None:
+def test_a_judge_that_chats_stops_the_run_after_ten_rows(serve: Serve, dataset: str, tmp_path: Path) -> None:
     can_judge = False
     server = serve(script_with(lambda task: Reply(GOOD if can_judge else "A fine answer.")))
     log = run_eval(dataset, tmp_path, max_samples=1)
@@ -92,7 +87,7 @@ def test_a_judge_that_only_chats_stops_the_run_after_ten_rows(
     assert metrics_of(retried(log, tmp_path))["judge_failures"] == 10
 
 
-def test_failures_among_verdicts_do_not_stop_a_run_and_are_told_once(
+def test_failures_among_verdicts_do_not_stop_a_run(
     serve: Serve, dataset: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     # Nine rows without a verdict, the tenth has one; four refused, a verdict, and another one refused.
@@ -122,14 +117,7 @@ def test_a_task_runs_again_once_its_judge_is_back(serve: Serve, dataset: str, tm
     # Beside a grader, roles of a method's own are the user's affair, whatever they are called.
     roles = {"grader": "openai-api/loop/judge", "judge": "mockllm/critic"}
     for status in ("error", "success"):
-        (log,) = eval(
-            task,
-            model="openai-api/loop/student",
-            model_roles=roles,
-            max_samples=1,
-            log_dir=str(tmp_path),
-            display="none",
-        )
+        (log,) = eval(task, model="openai-api/loop/student", model_roles=roles, log_dir=str(tmp_path))
         assert log.status == status, log.error
         is_gone = False
 
@@ -203,9 +191,7 @@ def test_every_model_needs_a_price(serve: Serve, dataset: str, tmp_path: Path) -
 
 @pytest.mark.parametrize("role", ["judge", "Scorer", "graders"])
 def test_a_role_like_the_judges_is_refused(role: str, dataset: str, tmp_path: Path) -> None:
-    with pytest.raises(
-        ClbenchError, match=f"Nothing asks for the model role {role}: the judge's role is called"
-    ):
+    with pytest.raises(ClbenchError, match=f"Nothing asks for the model role {role}: the judge's role is"):
         run_eval(dataset, tmp_path, model="mockllm/model", model_roles={role: "mockllm/judge"})
     # A task that Python code builds before anything is bound: the guard refuses it.
     task, roles = clbench(dataset=dataset), {role: "mockllm/judge"}

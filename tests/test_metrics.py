@@ -1,14 +1,13 @@
 """The arithmetic, against values worked out by hand."""
 
 import math
-import random
 from typing import Any
 
 import pytest
 from inspect_ai.scorer import CORRECT as C
 from inspect_ai.scorer import INCORRECT as I
 from inspect_ai.scorer import NOANSWER as N
-from inspect_ai.scorer import Metric, SampleScore, Score, stderr
+from inspect_ai.scorer import Metric, SampleScore, Score
 from pytest_inspect_evals.metrics import run_metrics
 
 from inspect_clbench.metrics.solving import clbench_metrics, judging, solving, solving_by
@@ -63,13 +62,6 @@ def table(*runs: str) -> list[SampleScore]:
 )  # fmt: skip
 def test_rate_std_and_stderr(scores: list[SampleScore], expected: dict[str, Any]) -> None:
     assert call(solving(), scores) == pytest.approx(expected, nan_ok=True)
-
-
-def test_stderr_of_one_run_equals_inspects_own() -> None:
-    rng = random.Random(7)
-    scores = [sample_score(f"t{i}", rng.choice((C, I)), context=f"c{rng.randrange(30)}") for i in range(120)]
-    theirs = stderr(cluster="context_id")(scores)  # type: ignore[arg-type]  # see call()
-    assert call(solving(), scores)["stderr"] == pytest.approx(theirs)
 
 
 def test_judging() -> None:

@@ -75,9 +75,7 @@ def test_a_template_of_ones_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 @pytest.mark.parametrize("text", [RUBRICS, ANSWER, RUBRICS * 2 + ANSWER, "{ rubrics_text }{model_output}"])
 def test_a_template_without_its_two_places(text: str, tmp_path: Path) -> None:
     (tmp_path / "strict.txt").write_text(text)
-    with pytest.raises(
-        ClbenchError, match=r"strict\.txt: not a judge template, in which \{rubrics_text\} and"
-    ):
+    with pytest.raises(ClbenchError, match=r"strict\.txt: not a judge template, in which \{rubrics_text\}"):
         load_judge_prompt(str(tmp_path / "strict.txt"))
 
 
@@ -85,9 +83,7 @@ def test_a_template_without_its_two_places(text: str, tmp_path: Path) -> None:
 def test_a_template_that_cannot_be_read(name: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("latin.txt").write_bytes(f"Grüße {RUBRICS}{ANSWER}".encode("latin-1"))
-    with pytest.raises(
-        ClbenchError, match=r"^judge_prompt=.*: no such template .* Use builtin, upstream, or"
-    ):
+    with pytest.raises(ClbenchError, match=r"^judge_prompt=.*: no such template .* Use builtin, upstream"):
         load_judge_prompt(name)
 
 
@@ -124,21 +120,13 @@ def source(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> bytes:
 
 
 @pytest.fixture
-def responses() -> list[Response]:
-    """What the server gives before it gives the original file."""
-    return []
-
-
-@pytest.fixture
-def server(source: bytes, responses: list[Response], monkeypatch: pytest.MonkeyPatch) -> Iterator[FileServer]:
-    with FileServer(lambda path: responses.pop() if responses else Response(source)) as server:
+def server(source: bytes, monkeypatch: pytest.MonkeyPatch) -> Iterator[FileServer]:
+    with FileServer(lambda path: Response(source)) as server:
         monkeypatch.setattr(prompt, "UPSTREAM_URL", f"{server.url}/eval.py")
         yield server
 
 
-def test_a_copy_of_the_original_is_read_and_not_executed(
-    source: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_copy_is_read_not_executed(source: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("copy-of-eval.txt").write_bytes(source)
     assert load_judge_prompt("copy-of-eval.txt") == JudgePrompt("upstream", TEMPLATE)
@@ -167,9 +155,9 @@ def test_the_original_is_downloaded_once_and_kept(server: FileServer, tmp_path: 
     ],
 )
 def test_a_download_that_goes_wrong(
-    response: Response, complaint: str, server: FileServer, responses: list[Response], tmp_path: Path
+    response: Response, complaint: str, server: FileServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    responses.append(response)
+    monkeypatch.setattr(server, "respond", lambda path, body: response)
     with pytest.raises(ClbenchError) as error:
         load_judge_prompt("upstream")
     for part in (complaint, prompt.UPSTREAM_URL, "-T judge_prompt=path/to/eval.py"):
@@ -177,9 +165,7 @@ def test_a_download_that_goes_wrong(
     assert not list((tmp_path / "cache").rglob("*.py"))
 
 
-def test_prompts_of_all_real_rows_are_what_python_makes_of_the_original(
-    real_data: str, source: bytes
-) -> None:
+def test_prompts_of_all_real_rows_are_the_originals(real_data: str, source: bytes) -> None:
     template = JudgePrompt("upstream", upstream_template(source))
     expression = compile(LITERALS, "eval.py", "eval")
     with lzma.open(real_data, "rb") as file:
@@ -209,10 +195,3 @@ def test_what_is_graded_of_an_output(text: str, stop_reason: StopReason, graded:
     output = ModelOutput.from_content("m", text, stop_reason)
     output.usage = USAGE
     assert graded_text(output) == graded
-
-
-def test_an_error_in_place_of_an_answer_is_none() -> None:
-    reasons: list[StopReason] = ["content_filter", "model_length"]
-    for reason in reasons:
-        assert not graded_text(ModelOutput.from_content("m", "Your request was blocked.", reason))
-    assert not graded_text(ModelOutput())

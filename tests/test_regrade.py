@@ -1,7 +1,6 @@
 """Asking again for the rows without a verdict, and for no others."""
 
 import shutil
-import threading
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -18,9 +17,8 @@ from inspect_clbench.results import agreement, answers_df, report
 from inspect_clbench.scoring.rubric_judge import rubric_judge
 from tests.support.builders import metrics_of, row, run_eval, verdict, write_rows
 from tests.support.s3 import s3_client
-from tests.support.server import Call, LoopbackServer, Reply, Script
+from tests.support.server import Call, LoopbackServer, Reply, Serve
 
-Serve = Callable[[Script], LoopbackServer]
 Change = Callable[[EvalLog], None]
 
 NAMES = ["good1", "bad1", "good2", "bad2"]
@@ -111,7 +109,7 @@ def test_only_rows_without_a_verdict_are_asked_again(serve: Serve, failed: str) 
 
 
 def test_another_judge_gives_verdicts_in_its_own_name(serve: Serve, failed: str) -> None:
-    path = failed.replace(".eval", ".json")  # which stays JSON
+    path = str(Path(failed).with_name("mine.json"))  # which stays JSON, and whose name is not Inspect's
     write_eval_log(read_eval_log(failed), path)
     serve(mended)
     assert "2 of them have one now" in regrade([path], judge="openai-api/loop/harsh")[0]
@@ -150,9 +148,7 @@ def interrupted(part: EvalLog, *arguments: Any, **options: Any) -> None:
     raise KeyboardInterrupt
 
 
-def test_verdicts_that_were_given_before_an_interrupt_are_kept(
-    serve: Serve, failed: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_interrupt_keeps_its_verdicts(serve: Serve, failed: str, monkeypatch: pytest.MonkeyPatch) -> None:
     serve(mended)
     monkeypatch.setattr("inspect_clbench.regrade.score", interrupted)
     with pytest.raises(KeyboardInterrupt):
@@ -161,14 +157,9 @@ def test_verdicts_that_were_given_before_an_interrupt_are_kept(
 
 
 def test_a_log_that_somebody_else_writes_to_is_left_alone(serve: Serve, failed: str) -> None:
-    def write_theirs() -> None:
-        change(failed, lambda log: setattr(log.eval, "tags", ["theirs"]))
-
     def meanwhile(call: Call) -> Reply:
         if "to bad1" in call.prompt:
-            thread = threading.Thread(target=write_theirs)  # not in the server's event loop
-            thread.start()
-            thread.join(20)
+            change(failed, lambda log: setattr(log.eval, "tags", ["theirs"]))
         return mended(call)
 
     serve(meanwhile)
@@ -186,7 +177,9 @@ def test_a_log_on_s3_is_written_where_it_is(serve: Serve, failed: str, bucket: s
     path = f"s3://{bucket}/logs/failed.eval"
     serve(mended)
     assert regrade([f"s3://{bucket}/logs"]) == [f"{path}: 2 rows had no verdict, 2 of them have one now."]
-    assert metrics_of(read_eval_log(path))["judge_failures"] == 0
+    for place in (path, f"s3://{bucket}/logs"):  # as reports read it
+        answers = answers_df(place)
+        assert (answers["solved"].sum(), set(answers["log"])) == (4, {path})
 
 
 # What only a log says is neither asked nor opened nor run.
@@ -252,17 +245,11 @@ def test_no_other_model_of_a_log_is_built(serve: Serve, failed: str) -> None:
     assert "2 of them have one now" in regrade([failed])[0]
 
 
-@pytest.mark.parametrize(
-    ("judge", "problem"),
-    [("nobody/knows", "nobody"), ("openai/gpt-5.1", "OPENAI_API_KEY")],
-)
-def test_a_judge_that_cannot_be_built_is_one_line(
-    failed: str, judge: str, problem: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_judge_that_cannot_be_built_is_one_line(failed: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     before = Path(failed).read_bytes()
-    with pytest.raises(ClbenchError, match=problem) as caught:
-        regrade([failed], judge=judge)
+    with pytest.raises(ClbenchError, match="OPENAI_API_KEY") as caught:
+        regrade([failed], judge="openai/gpt-5.1")
     assert str(caught.value).startswith(f"{failed}: the judge cannot be asked: ")
     assert "\n" not in str(caught.value)
     assert Path(failed).read_bytes() == before

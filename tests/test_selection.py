@@ -1,8 +1,6 @@
 """Which tasks are taken, and in which order: categories, drawn contexts, cache order."""
 
-import random
 from collections import Counter, defaultdict
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,16 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from inspect_clbench.benchmarks import CLBENCH, CLBENCH_LIFE
-from inspect_clbench.data.selection import (
-    cache_order,
-    chosen_sub_categories,
-    draw_contexts,
-    draw_samples,
-    load_samples,
-)
+from inspect_clbench.data.selection import cache_order, chosen_sub_categories, draw_contexts
 from inspect_clbench.errors import ClbenchError
-from tests.support.builders import SUB_CATEGORIES, row, spread_rows, write_rows
-from tests.support.prefix_cache import Blocks, PrefixCache, ceiling, simulate
+from tests.support.builders import SUB_CATEGORIES
 
 RULES = "Rule System Application"
 
@@ -37,26 +28,11 @@ def test_categories_and_sub_categories_are_named_alike(category: Any, expected: 
     assert chosen_sub_categories(category, CLBENCH) == expected
 
 
-@pytest.mark.parametrize("category", ["Alchemy", ["Finance", "Game Logs"], [3]])
-def test_an_unknown_name_lists_those_there_are(category: Any) -> None:
-    with pytest.raises(ClbenchError, match=r"no such category. Use one of: Domain Knowledge .*; Finance; "):
-        chosen_sub_categories(category, CLBENCH)
-
-
 @pytest.mark.parametrize(("benchmark", "counts"), [(CLBENCH, (1899, 4, 18)), (CLBENCH_LIFE, (405, 3, 9))])
 def test_the_benchmarks_add_up_and_no_two_names_are_alike(benchmark: Any, counts: tuple[int, ...]) -> None:
     assert (benchmark.tasks, len(benchmark.categories), len(benchmark.sub_categories)) == counts
     names = [name.casefold() for name in (*benchmark.categories, *benchmark.sub_categories)]
     assert len(set(names)) == len(names)
-
-
-def test_rows_of_a_category_in_the_files_order(tmp_path: Path) -> None:
-    names = ["Science", "Finance", "Experimental Data", "Finance"]
-    rows = [row(f"t{n}", sub_category=name) for n, name in enumerate(names)]
-    path = write_rows(tmp_path / "rows.jsonl", rows)
-    assert [sample.id for sample in load_samples(path, CLBENCH, ["finance", "science"])] == ["t0", "t1", "t3"]
-    with pytest.raises(ClbenchError, match=r"rows.jsonl: no row is of category=Lifestyle"):
-        load_samples(path, CLBENCH, "Lifestyle")
 
 
 def contexts_of(sizes: dict[str, int]) -> list[tuple[str, str]]:
@@ -87,9 +63,7 @@ SIZES = st.dictionaries(st.sampled_from("ABCD"), st.integers(1, 40), min_size=1)
 
 
 @given(SIZES, st.integers(0, 5), st.data())
-def test_a_smaller_draw_is_part_of_a_larger_one(
-    sizes: dict[str, int], seed: int, data: st.DataObject
-) -> None:
+def test_a_smaller_draw_is_in_a_larger_one(sizes: dict[str, int], seed: int, data: st.DataObject) -> None:
     larger = data.draw(st.integers(1, sum(sizes.values())))
     smaller = data.draw(st.integers(1, larger))
     contexts = contexts_of(sizes)
@@ -121,15 +95,6 @@ def test_numbers_are_whole_numbers() -> None:
             draw_contexts(contexts_of({"A": 20}), 2, value)
 
 
-def test_whole_contexts_are_drawn_and_the_draw_is_noted(tmp_path: Path) -> None:
-    samples = load_samples(write_rows(tmp_path / "rows.jsonl", spread_rows(40)), CLBENCH)
-    chosen, draw = draw_samples(samples, 4, 2)
-    assert draw == {"contexts": 4, "seed": 2, "of": 20}
-    contexts = {(sample.metadata or {})["context_id"] for sample in chosen}
-    assert len(contexts) == 4
-    assert chosen == [sample for sample in samples if (sample.metadata or {})["context_id"] in contexts]
-
-
 @given(st.lists(st.integers(0, 30), min_size=1, max_size=300), st.integers(1, 60))
 def test_every_task_comes_once_and_siblings_keep_their_order(contexts: list[int], connections: int) -> None:
     order = cache_order(contexts, connections)
@@ -144,24 +109,4 @@ def test_siblings_are_three_latencies_apart() -> None:
     # Four contexts are about three latencies of one connection; of six, D, E and F wait until A, B and C are done.
     assert cache_order("AABBCD", 1) == [0, 2, 4, 5, 1, 3]
     assert cache_order("AABBCCDDEEFF", 1) == [0, 2, 4, 1, 3, 5, 6, 8, 10, 7, 9, 11]
-
-
-def prompts_of_contexts(seed: int) -> tuple[list[int], list[Blocks]]:
-    """Contexts about as many and as large as the benchmark's, with their prompts."""
-    rng = random.Random(seed)
-    prompts: list[tuple[int, Blocks]] = []
-    for context in range(500):
-        shared = [rng.getrandbits(60) for _ in range(rng.randint(4, 120))]
-        for _ in range(rng.choices(range(1, 13), [22, 123, 193, 42, 13, 16, 62, 6, 7, 4, 6, 6])[0]):
-            prompts.append((context, [*shared, *(rng.getrandbits(60) for _ in range(rng.randint(10, 60)))]))
-    rng.shuffle(prompts)
-    return [context for context, _ in prompts], [prompt for _, prompt in prompts]
-
-
-@pytest.mark.parametrize("connections", [5, 20, 100])
-def test_siblings_find_their_prefix_cached(connections: int) -> None:
-    contexts, prompts = prompts_of_contexts(connections)
-    ordered = [prompts[position] for position in cache_order(contexts, connections)]
-    cached, _ = simulate(ordered, connections, PrefixCache(lifetime=7.5))
-    assert cached >= 0.99 * ceiling(prompts)
-    assert simulate(prompts, connections, PrefixCache(lifetime=7.5))[0] < 0.97 * ceiling(prompts)
+    assert cache_order("AABBCCDDEEFF", 2) == [0, 2, 4, 6, 8, 10, 1, 3, 5, 7, 9, 11]

@@ -3,6 +3,8 @@
 import hashlib
 import json
 import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +15,8 @@ from inspect_clbench.benchmarks import CLBENCH, CLBENCH_LIFE
 from inspect_clbench.data.sources import dataset_name, read_file, read_rows
 from inspect_clbench.errors import ClbenchError
 from tests.support.builders import packed, spread_rows
-from tests.support.command import Result
 from tests.support.files import FileServer, Response
 from tests.support.hub import Hub
-from tests.support.programs import python
 
 ROWS = spread_rows(40)
 ENDINGS = [f"{kind}{pack}" for kind in (".jsonl", ".json") for pack in ("", ".gz", ".xz", ".zst")]
@@ -99,9 +99,7 @@ def test_a_file_that_is_cut_off(ending: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("source", ["rows.csv", "rows", "rows.jsonl.zip", "tencent/cl-bench", "a/b@c/d"])
 def test_a_dataset_of_an_unknown_kind(source: str) -> None:
     message = complaint(source)
-    assert message.startswith(
-        f"{source}: not a dataset or a file of rows. Name a path or URL that ends in .jsonl"
-    )
+    assert message.startswith(f"{source}: not a dataset or a file of rows. Name a path or URL that ends in")
     assert "org/name@revision" in message
 
 
@@ -117,10 +115,8 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     [
         ("tencent/CL-bench", "CL-bench"),
         ("demo", "CL-bench demo"),
-        ("my/rows.jsonl.xz", "CL-bench"),
         ("https://somewhere.org/rows@2.json?x", "CL-bench"),
         (f"org/name@{REVISION}", f"org/name@{REVISION}"),
-        ("org/name@v1.0", "org/name@v1.0"),
     ],
 )
 def test_what_logs_call_a_dataset(source: str, name: str) -> None:
@@ -137,50 +133,53 @@ def home(tmp_path: Path) -> dict[str, str]:
     return {**os.environ, "HF_HOME": str(tmp_path / "home")}
 
 
-def from_hub(environment: dict[str, str], source: str, **changes: Any) -> Result:
+def from_hub(environment: dict[str, str], *sources: str) -> list[str]:
+    """The tasks of each of these sources, or what is wrong with it, in a process of its own."""
     program = (
         "from dataclasses import replace\n"
         "from inspect_clbench.benchmarks import CLBENCH, CLBENCH_LIFE\n"
         "from inspect_clbench.data.sources import read_rows\n"
-        f"benchmark = replace(CLBENCH_LIFE if 'Life' in {source!r} else CLBENCH, **{changes!r})\n"
-        f"print([row['metadata']['task_id'] for _, row in read_rows({source!r}, benchmark)])"
+        f"for source in {sources}:\n"
+        "    name, _, sha256 = source.partition(' ')\n"
+        "    benchmark = CLBENCH_LIFE if 'Life' in name else CLBENCH\n"
+        "    benchmark = replace(benchmark, **({'sha256': sha256} if sha256 else {}))\n"
+        "    try:\n"
+        "        print(*[row['metadata']['task_id'] for _, row in read_rows(name, benchmark)])\n"
+        "    except Exception as ex:\n"
+        "        print(repr(str(ex)))"
     )
-    return python(program, env=environment)
+    command = [sys.executable, "-c", program]
+    process = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    return process.stdout.splitlines()
 
 
 @pytest.mark.parametrize(
     ("benchmark", "file"), [(CLBENCH, "CL-bench.jsonl"), (CLBENCH_LIFE, "CL-bench Life.jsonl")]
 )
-def test_the_benchmarks_file_is_fetched_once_and_known_by_its_hash(
-    benchmark: Any, file: str, home: dict[str, str]
-) -> None:
+def test_the_benchmarks_file_is_fetched_once(benchmark: Any, file: str, home: dict[str, str]) -> None:
     commit = benchmark.revision or "f" * 40
-    sha256 = hashlib.sha256(LINES).hexdigest()
-    with Hub(benchmark.hub_id, {commit: {file: LINES}, "e" * 40: {file: OTHER}}) as hub:
+    known = f"{benchmark.hub_id} {hashlib.sha256(LINES).hexdigest()}"
+    newer = {"e" * 40: {file: OTHER}} if benchmark.revision else {}
+    with Hub(benchmark.hub_id, newer | {commit: {file: LINES}}) as hub:
         home["HF_ENDPOINT"] = hub.url
-        first = from_hub(home, benchmark.hub_id, sha256=sha256)
-        assert first.stdout == "['t1', 't2']\n", first.stderr
-        wrong = from_hub(home, benchmark.hub_id)
-        assert "other rows than those this version was made for" in wrong.stderr
-        assert "give its path: -T dataset=path/to/file.jsonl" in wrong.stderr
-    again = from_hub(home, benchmark.hub_id, sha256=sha256)  # the hub is gone, and nobody waits for it
-    assert again.stdout == "['t1', 't2']\n", again.stderr
-    home["HF_HUB_OFFLINE"] = "1"
-    unknown = from_hub(home, benchmark.hub_id, sha256=sha256, revision="e" * 40)
-    assert f"{benchmark.hub_id}: the dataset could not be loaded from the hub" in unknown.stderr
+        first, wrong = from_hub(home, known, benchmark.hub_id)
+    assert first == "t1 t2"
+    assert "other rows than those this version was made for" in wrong
+    assert "give its path: -T dataset=path/to/file.jsonl" in wrong
+    assert from_hub(home, known) == ["t1 t2"]  # the hub is gone, and nobody waits for it
+    home |= {"HF_HUB_OFFLINE": "1", "HF_HOME": "nowhere"}
+    (unknown,) = from_hub(home, known)
+    assert f"{benchmark.hub_id}: the dataset could not be loaded from the hub" in unknown
 
 
 def test_another_dataset_of_the_hub_is_held_at_its_revision(home: dict[str, str]) -> None:
     history = {"f" * 40: {"train.jsonl": OTHER}, REVISION: {"train.jsonl": LINES}}
+    sources = f"org/name@{REVISION}", "other/name@v1"
     with Hub("org/name", history) as hub:
         home["HF_ENDPOINT"] = hub.url
-        first = from_hub(home, f"org/name@{REVISION}")
-        assert first.stdout == "['t1', 't2']\n", first.stderr
-        missing = from_hub(home, "other/name@v1")
-        assert "other/name@v1: cannot be read (" in missing.stderr
+        first, missing = from_hub(home, *sources)
     home["HF_HUB_OFFLINE"] = "1"
-    again = from_hub(home, f"org/name@{REVISION}")
-    assert again.stdout == "['t1', 't2']\n", again.stderr
-    latest = from_hub(home, f"org/name@{'f' * 40}")
-    assert latest.exit_code == 1
-    assert f"org/name@{'f' * 40}: cannot be read (" in latest.stderr
+    again, latest = from_hub(home, sources[0], f"org/name@{'f' * 40}")
+    assert first == again == "t1 t2"
+    assert "other/name@v1: cannot be read (" in missing
+    assert f"org/name@{'f' * 40}: cannot be read (" in latest

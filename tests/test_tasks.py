@@ -2,23 +2,22 @@
 
 import json
 import os
-from collections.abc import Callable
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 from inspect_ai import Task
-from inspect_ai.log import list_eval_logs, read_eval_log
+from inspect_ai.log import list_eval_logs
 from inspect_ai.util import registry_info
 
 from inspect_clbench import clbench, clbench_life
 from inspect_clbench.benchmarks import CLBENCH_LIFE
 from inspect_clbench.errors import ClbenchError
-from tests.support import programs
 from tests.support.builders import row, run_eval, spread_rows, verdict, write_rows
-from tests.support.command import Result
 from tests.support.files import FileServer, Response
-from tests.support.server import LoopbackServer, Reply, Script
+from tests.support.server import Reply, Serve
 
 LIFE_ROW = row(
     "life-1",
@@ -51,13 +50,6 @@ def test_a_task_says_what_it_is_of(rows: str) -> None:
     assert (task.config.max_retries, task.continue_on_fail, task.model_roles) == (9, True, None)
 
 
-def test_the_demo_has_a_judge_of_its_own_and_a_name() -> None:
-    task = clbench(dataset="demo")
-    assert (task.dataset.name, task.display_name, len(task.dataset)) == ("CL-bench demo", "CL-bench demo", 24)
-    assert task.model_roles is not None
-    assert str(task.model_roles["grader"]) == "clbench_demo/judge"
-
-
 def test_life_rows_have_no_contexts_and_another_name_for_sub_categories(tmp_path: Path) -> None:
     task = clbench_life(dataset=write_rows(tmp_path / "life.jsonl", [LIFE_ROW]), category="game logs")
     assert (task.dataset.name, ids(task)) == (CLBENCH_LIFE.title, ["life-1"])
@@ -70,16 +62,19 @@ def test_life_rows_have_no_contexts_and_another_name_for_sub_categories(tmp_path
 def test_categories_a_draw_and_the_cache_order_go_together(rows: str) -> None:
     assert ids(clbench(dataset=rows)) == [f"t{n}" for n in range(1, 13)]
     assert ids(clbench(dataset=rows, category=["finance", "Humanities"])) == ["t1", "t2", "t5", "t6"]
+    with pytest.raises(ClbenchError, match=r"rows.jsonl: no row is of category=Experimental"):
+        clbench(dataset=rows, category="Experimental Data")
     drawn = clbench(dataset=rows, contexts=3, seed=1)
     assert (drawn.metadata or {})["draw"] == {"contexts": 3, "seed": 1, "of": 6}
-    assert len(ids(drawn)) == 6
+    contexts = {(sample.metadata or {})["context_id"] for sample in drawn.dataset}
+    assert len(contexts) == 3
+    whole = [record["metadata"] for record in spread_rows(12) if record["metadata"]["context_id"] in contexts]
+    assert ids(drawn) == [metadata["task_id"] for metadata in whole]
     ordered = clbench(dataset=rows, contexts=3, seed=1, cache_order=1)
     assert ids(ordered) == ids(drawn)[::2] + ids(drawn)[1::2]
 
 
-def test_not_a_character_changes_on_the_way_to_the_model_and_a_limit_takes_the_first_rows(
-    tmp_path: Path, serve: Callable[[Script], LoopbackServer]
-) -> None:
+def test_not_a_character_changes_and_a_limit_takes_the_first_rows(tmp_path: Path, serve: Serve) -> None:
     texts = [
         "<think>Hm.</think> At 7.",
         "a\u2028b\u0085c",
@@ -98,44 +93,25 @@ def test_not_a_character_changes_on_the_way_to_the_model_and_a_limit_takes_the_f
     assert sorted(prompts) == sorted(json.dumps(record["messages"]) for record in records)
 
 
-def command(folder: Path, *arguments: str) -> Result:
-    environment = {name: value for name, value in os.environ.items() if not name.endswith("_API_KEY")}
-    return programs.inspect(
-        "eval", "inspect_clbench/clbench", "--model", "clbench_demo/student", *arguments,
-        "--log-dir", str(folder / "logs"), "--display", "plain", cwd=folder, env=environment,
-    )  # fmt: skip
-
-
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
         ((), "The judge cannot work: role grader, model openai/gpt-5.1."),
-        (("--model-role", "judge=clbench_demo/judge"), "Nothing asks for the model role judge: the judge's role is called grader."),
-        (("--model-role", "grader=clbench_demo/judge", "-T", "budget=1"), "budget: no price is known for clbench_demo/student."),
-        (("--model-role", "grader=clbench_demo/judge", "-T", "category=Finance,[x]"), "category=[x]: no such category."),
+        (("--model-role", "grader=clbench_demo/judge", "-T", "category=Finance,[x]"), "category=[x]: no such category. Use one of: Domain Knowledge"),
     ],
-    ids=["no key", "wrong role", "no prices", "wrong argument"],
+    ids=["no key", "wrong argument"],
 )  # fmt: skip
 def test_what_is_wrong_at_the_start_is_one_message_and_no_log(
     arguments: tuple[str, ...], words: str, rows: str, tmp_path: Path
 ) -> None:
-    result = command(tmp_path, "-T", f"dataset={rows}", *arguments)
-    printed = " ".join((result.stdout + result.stderr).split())
-    assert result.exit_code == 1
+    process = subprocess.run(
+        [sys.executable, "-m", "inspect_ai", "eval", "inspect_clbench/clbench", "-T", f"dataset={rows}", *arguments,
+         "--model", "clbench_demo/student", "--log-dir", "logs", "--display", "plain"],
+        cwd=tmp_path, env={name: value for name, value in os.environ.items() if not name.endswith("_API_KEY")},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    printed = " ".join((process.stdout + process.stderr).split())
+    assert process.returncode == 1
     assert words in printed
     assert "Traceback" not in printed
     assert not list_eval_logs(str(tmp_path / "logs"))
-
-
-def test_the_command_line_gives_the_arguments_their_types(tmp_path: Path) -> None:
-    result = command(
-        tmp_path, "-T", "dataset=demo", "-T", "category=Finance,Rule System Application", "-T", "contexts=2",
-        "-T", "seed=3", "-T", "cache_order=5",
-    )  # fmt: skip
-    assert result.exit_code == 0, result.stdout + result.stderr
-    (info,) = list_eval_logs(str(tmp_path / "logs"))
-    log = read_eval_log(info)
-    assert log.status == "success"
-    assert (log.eval.metadata or {})["draw"].items() >= {"contexts": 2, "seed": 3}.items()
-    categories = {sample.metadata["context_category"] for sample in log.samples or []}
-    assert categories <= {"Domain Knowledge Reasoning", "Rule System Application"}

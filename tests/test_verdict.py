@@ -8,14 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from inspect_clbench.judge.verdict import (
-    RATIONALE,
-    SCORE,
-    STATUS,
-    Failure,
-    Verdict,
-    parse_verdict,
-)
+from inspect_clbench.judge.verdict import RATIONALE, SCORE, STATUS, Failure, Verdict, parse_verdict
 from tests.support.builders import verdict
 
 PLAIN = verdict(1, ["yes", "yes"], "All there.")
@@ -146,9 +139,7 @@ def test_the_status_list(status: Any, letters: str) -> None:
         ([], False, False),
     ],
 )
-def test_the_score_decides_and_a_contrary_status_is_marked(
-    status: list[str], contradicts_0: bool, contradicts_1: bool
-) -> None:
+def test_a_contrary_status_is_marked(status: list[str], contradicts_0: bool, contradicts_1: bool) -> None:
     results = [read(verdict(score, status)) for score in (0, 1)]
     assert [result.solved for result in results] == [False, True]
     assert [result.is_inconsistent for result in results] == [contradicts_0, contradicts_1]
@@ -179,13 +170,6 @@ def test_no_text_makes_it_raise(reply: str, cut_off: bool) -> None:
         assert set(result.status) <= set("yn?")
         assert SCORE in json.loads(reply.strip().strip("`").removeprefix("json"), strict=False)
     str(result).encode()
-
-
-@given(before=any_text, after=any_text)
-def test_nothing_but_space_and_a_fence_may_stand_around_a_verdict(before: str, after: str) -> None:
-    result = parse_verdict(f"{before}{PLAIN}{after}")
-    if isinstance(result, Verdict) and result.rationale == "All there.":
-        assert not f"{before}{after}".lower().replace("```json", "").replace("```", "").strip()
 
 
 @pytest.mark.parametrize(

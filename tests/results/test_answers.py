@@ -9,20 +9,15 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from inspect_ai import Task, eval
-from inspect_ai.dataset import Sample
 from inspect_ai.log import EvalLog, read_eval_log, write_eval_log
-from inspect_ai.model import get_model
-from inspect_ai.scorer import Score, match
+from inspect_ai.scorer import Score
 
 from inspect_clbench.errors import ClbenchError
-from inspect_clbench.results.answers import answers_df, dataset_of
+from inspect_clbench.results.answers import answers_df
 from inspect_clbench.results.report import methods_line
-from inspect_clbench.scoring.rubric_judge import rubric_judge
 from tests.support.builders import row
 from tests.support.logs import make_log
-from tests.support.s3 import s3_client
-from tests.support.scripted import STUDENT_USAGE, scripted_judge, scripted_output, tasks
+from tests.support.scripted import tasks
 
 ROWS = tasks("a", "b", "c", "d")
 YES, NO = ["yyy"], ["nnn"]
@@ -112,19 +107,6 @@ def test_cost_is_what_the_scores_say(tmp_path: Path) -> None:
     assert answers_df(make_log(tmp_path / "not", ROWS))["cost"].isna().all()
 
 
-def test_error_types_stand_beside_the_verdicts(tmp_path: Path) -> None:
-    plan = {"a": NO, "b": NO, "c": NO, "d": YES}
-    labels = {"a": ["context_ignored+refusal"], "b": ["none"], "c": ["unlabelled"]}
-    answers = answers_df(make_log(tmp_path, ROWS, plan, error_types=labels)).set_index("id")
-    assert answers["error_types"].to_dict() == {
-        "a": ["context_ignored", "refusal"],
-        "b": [],
-        "c": None,
-        "d": None,
-    }
-    assert answers["error_types_judge"].to_dict() == dict.fromkeys("abc", "mockllm/judge") | {"d": ""}
-
-
 def test_a_panel_is_one_judge_whose_votes_are_there(tmp_path: Path) -> None:
     panel = ["mockllm/one", "mockllm/two", "mockllm/three"]
     says = {"mockllm/one": {"a": ["nnn"]}, "mockllm/two": {"a": ["garbled"]}}
@@ -147,12 +129,6 @@ def test_votes_that_are_too_long_for_a_summary_are_read_from_the_sample(tmp_path
 
 
 # Which answers count.
-
-
-def test_epochs_and_further_logs_are_further_runs(tmp_path: Path) -> None:
-    make_log(tmp_path, ROWS[:2], {"a": ["yyy", "nnn"], "b": ["nnn", "nnn"]})
-    make_log(tmp_path, ROWS[:2], {"a": NO, "b": YES})
-    assert runs(answers_df(tmp_path)) == {1: "Ab", 2: "ab", 3: "aB"}
 
 
 @pytest.mark.parametrize(
@@ -216,26 +192,12 @@ def test_a_copy_counts_once_also_where_it_was_judged_once_more(tmp_path: Path) -
 
 
 def test_judges_that_were_appended_are_series_of_their_own(tmp_path: Path) -> None:
-    again = [
-        ("mockllm/other", {"a": NO, "b": NO, "c": NO, "d": NO}),
-        ("mockllm/judge", dict.fromkeys("abcd", YES)),
-    ]
+    again = [("mockllm/other", dict.fromkeys("abcd", NO)), ("mockllm/judge", dict.fromkeys("abcd", YES))]
     answers = answers_df(make_log(tmp_path, ROWS, {"a": NO}, again=again))
     rates = answers.groupby(["judge", "again"])["solved"].mean().to_dict()
     assert rates == {("mockllm/judge", "0"): 0.75, ("mockllm/judge", "1"): 1.0, ("mockllm/other", "0"): 0.0}
-    assert set(answers["name"]) == {
-        "mockllm/student (judge mockllm/judge)",
-        "mockllm/student (judge mockllm/judge, judged again 1)",
-        "mockllm/student (judge mockllm/other)",
-    }
+    assert "mockllm/student (judge mockllm/judge, judged again 1)" in set(answers["name"])
     assert answers["uuid"].nunique() == 4
-
-
-def test_a_judge_that_took_over_in_a_log_is_not_put_together_with_the_first(tmp_path: Path) -> None:
-    make_log(tmp_path, ROWS, {"a": YES, "b": ["error"]}, task_id="same")
-    make_log(tmp_path, ROWS[1:2], {"b": NO}, task_id="same", judge="mockllm/other", sample_ids=[*"abcd"])
-    answers = answers_df(tmp_path)
-    assert answers.groupby("judge")["solved"].agg(["count", "size"]).values.tolist() == [[3, 4], [1, 4]]
 
 
 def test_what_is_outside_a_share_is_not_missing(tmp_path: Path) -> None:
@@ -248,11 +210,7 @@ def test_what_is_outside_a_share_is_not_missing(tmp_path: Path) -> None:
 
 
 def test_an_imported_file_counts_once_whatever_epoch_it_is(tmp_path: Path) -> None:
-    options: dict[str, Any] = {
-        "scorer": "graded_file",
-        "task": "inspect_clbench/clbench_graded",
-        "model": "none/none",
-    }
+    options: dict[str, Any] = {"scorer": "graded_file", "task": "inspect_clbench/clbench_graded"}
     for plan, hashes in (({"a": ["yyy", "nnn"]}, ["x", "y"]), ({"a": ["nnn", "nnn"]}, ["y", "z"])):
         metadata = {"model_name": "org/imported", "imported_sha256": hashes}
         make_log(tmp_path, ROWS[:1], plan, metadata=metadata, **options)
@@ -272,58 +230,24 @@ def test_shards_count_once_beside_the_log_that_they_were_merged_into(tmp_path: P
 # Which logs are read.
 
 
-def test_a_json_log_says_the_same(tmp_path: Path) -> None:
-    plan = {"a": ["yyn", "error"], "b": ["garbled", "missing"]}
-    frames = [
-        answers_df(make_log(tmp_path, ROWS, plan, format=form, status="cancelled", created="2026-05-01T00:00:00+00:00"))
-        for form in ("eval", "json")
-    ]  # fmt: skip
-    chance = ["log", "uuid"]
-    pd.testing.assert_frame_equal(frames[0].drop(columns=chance), frames[1].drop(columns=chance))
-
-
-def test_a_file_that_is_named_is_read_whatever_it_is_called(tmp_path: Path) -> None:
-    log = make_log(tmp_path, ROWS, {"a": NO}, format="json", name="mine.json")
-    assert runs(answers_df(log)) == {1: "aBCD"}
-
-
 def test_a_log_that_is_still_written(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     running = make_log(tmp_path, ROWS, status="started")
-    with pytest.raises(
-        ClbenchError, match=r"run has not ended; wait for it, or if it died: inspect eval-retry"
-    ):
+    message = "its run has not ended; wait for it, or if it died: inspect eval-retry"
+    with pytest.raises(ClbenchError, match=message):
         answers_df(running)
     with pytest.raises(ClbenchError, match="no finished log with verdicts of rubric_judge is there"):
         answers_df(tmp_path)
     caplog.clear()
     make_log(tmp_path, ROWS)
     assert runs(answers_df(tmp_path)) == {1: "ABCD"}
-    assert warnings(caplog) == [
-        f"{running} is passed over: its run has not ended; wait for it, or if it died: inspect eval-retry."
-    ]
+    assert warnings(caplog) == [f"{running} is passed over: {message}."]
 
 
-def test_logs_of_other_benchmarks_are_passed_over_and_those_with_our_scorer_count(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    rubrics = ["Says yes.", "Says it once."]
-    sample = Sample(id=7, input="Yes?", target="yes", metadata={"rubrics": rubrics})
-    student = get_model(
-        "mockllm/student",
-        custom_outputs=lambda *_: scripted_output("student", "Answer to seven.\nSTATUS=yy", STUDENT_USAGE),
-        memoize=False,
-    )
-    for scorer in (match(), [match(), rubric_judge()]):
-        task = Task(dataset=[sample], scorer=scorer, name="foreign", version="7-A")
-        (log,) = eval(
-            task, student, log_dir=str(tmp_path), model_roles={"grader": scripted_judge()}, display="none"
-        )
-        assert log.status == "success", log.error
-    (answer,) = answers_df(tmp_path).to_dict("records")
-    assert (answer["id"], answer["solved"], answer["status"], answer["category"]) == ("7", 1, "yy", "")
-    assert answer["version"] == "2 (task 7-A)"
-    assert not [message for message in warnings(caplog) if "passed over" in message]
-    other = make_log(tmp_path / "other", ROWS, task="inspect_evals/other", scorer="match")
+def test_logs_of_others_are_passed_over(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    other = make_log(tmp_path, ROWS, task="inspect_evals/other", scorer="match")
+    make_log(tmp_path, ROWS)
+    assert runs(answers_df(tmp_path)) == {1: "ABCD"}
+    assert not warnings(caplog)
     with pytest.raises(ClbenchError, match="it has no verdicts of rubric_judge"):
         answers_df(other)
 
@@ -353,15 +277,6 @@ def test_a_place_without_logs(path: str, tmp_path: Path) -> None:
         answers_df(tmp_path / path)
 
 
-def test_logs_in_s3(tmp_path: Path, bucket: str) -> None:
-    log = make_log(tmp_path, ROWS, {"a": NO})
-    s3_client().upload_file(log, bucket, "runs/log.eval")
-    for path in (f"s3://{bucket}/runs", f"s3://{bucket}/runs/log.eval"):
-        answers = answers_df(path)
-        assert runs(answers) == {1: "aBCD"}
-        assert set(answers["log"]) == {f"s3://{bucket}/runs/log.eval"}
-
-
 # Series, and choosing among them.
 
 
@@ -379,7 +294,7 @@ def test_logs_in_s3(tmp_path: Path, bucket: str) -> None:
         ({"prompt": "mine.txt"}, "prompt mine.txt"),
     ],
 )
-def test_answers_under_other_circumstances_are_never_pooled(
+def test_what_differs_in_its_settings_is_never_pooled(
     options: dict[str, Any], detail: str, tmp_path: Path
 ) -> None:
     make_log(tmp_path, ROWS)
@@ -389,10 +304,10 @@ def test_answers_under_other_circumstances_are_never_pooled(
     assert detail in rates.idxmin()
 
 
-def test_a_seed_and_a_limit_on_retries_make_further_runs(tmp_path: Path) -> None:
-    make_log(tmp_path, ROWS, seed=1)
-    make_log(tmp_path, ROWS, seed=2, max_connections=5)
-    assert runs(answers_df(tmp_path)) == {1: "ABCD", 2: "ABCD"}
+def test_epochs_and_logs_of_another_seed_are_further_runs(tmp_path: Path) -> None:
+    make_log(tmp_path, ROWS[:2], {"a": ["yyy", "nnn"], "b": ["nnn", "nnn"]}, seed=1)
+    make_log(tmp_path, ROWS[:2], {"a": NO, "b": YES}, seed=2, max_connections=5)
+    assert runs(answers_df(tmp_path)) == {1: "Ab", 2: "ab", 3: "aB"}
 
 
 def test_prompts_of_one_name_are_told_apart_by_their_hash(tmp_path: Path) -> None:
@@ -422,13 +337,10 @@ def several(tmp_path_factory: pytest.TempPathFactory) -> Path:
     [
         ({}, 6),
         ({"model": "gpt-5"}, 3),
-        ({"model": "GPT-5-Mini"}, 1),
-        ({"model": ["mini", "claude"]}, 3),
+        ({"model": ["MINI", "claude"]}, 3),
         ({"model": "org/gpt-5 (reasoning effort high)"}, 1),
-        ({"model": "effort high"}, 1),
         ({"judge": "mockllm/judge"}, 4),
         ({"judge": ["mockllm/judge", "other, mockllm/judge"]}, 5),
-        ({"dataset": "CL-bench"}, 5),
         ({"dataset": "life", "model": "claude"}, 1),
     ],
 )
@@ -439,10 +351,7 @@ def test_choosing(choice: dict[str, Any], rows: int, several: Path) -> None:
 @pytest.mark.parametrize(
     ("choice", "message"),
     [
-        (
-            {"model": "gpt"},
-            r"gpt: several models have that in their names\. There are: org/gpt-5, org/gpt-5-mini\.",
-        ),
+        ({"model": "gpt"}, r"gpt: several models .*\. There are: org/gpt-5, org/gpt-5-mini\."),
         ({"model": "grok"}, r"grok: no such model\. There are: lab/claude, org/gpt-5.*"),
         ({"judge": "nobody"}, "nobody: no such judge"),
         ({"dataset": "MMLU"}, r"MMLU: no such dataset\. There are: CL-bench, CL-bench Life\."),
@@ -461,41 +370,27 @@ def test_labels_are_what_models_are_called(several: Path) -> None:
     assert "org/gpt-5 (reasoning effort high, judge mockllm/other)" in set(answers["name"])
 
 
-def test_tables_are_of_one_dataset(several: Path) -> None:
-    assert dataset_of(answers_df(several, dataset="life")) == "CL-bench Life"
-    with pytest.raises(ClbenchError, match=r"CL-bench and CL-bench Life: choose one with --dataset"):
-        dataset_of(answers_df(several))
-
-
 # What makes no sense.
 
 
 def test_tasks_that_differ_between_logs_are_refused(tmp_path: Path) -> None:
     first = make_log(tmp_path, ROWS)
-    second = make_log(
-        tmp_path, [*ROWS[:3], row("d", rubrics=["Says something else."])], model="mockllm/other"
-    )
-    with pytest.raises(ClbenchError) as refused:
+    second = make_log(tmp_path, [*ROWS[:3], row("d", rubrics=["Says another."])], model="mockllm/other")
+    with pytest.raises(ClbenchError, match=r"as for task d\. Name logs of one version") as refused:
         answers_df(tmp_path)
-    assert str(refused.value) == (
-        f"{first} and {second}: other messages or rubrics in one than in the other, as for task d. Name logs of one "
-        "version of the dataset."
-    )
+    assert str(refused.value).startswith(f"{first} and {second}: ")
 
 
 @pytest.mark.parametrize(
     ("of", "key", "value"),
     [
         ("sample", "context_category", ["a list"]),
-        ("score", "rubrics_met", "all"),
         ("score", "judge_usage", "much"),
         ("score", "status", "ABC"),
         ("score", "votes", [{"status": "yyy"}]),
     ],
 )
-def test_metadata_that_make_no_sense_are_one_error_that_names_log_and_sample(
-    of: str, key: str, value: Any, tmp_path: Path
-) -> None:
+def test_damaged_metadata_name_log_and_sample(of: str, key: str, value: Any, tmp_path: Path) -> None:
     def damage(log: EvalLog) -> None:
         metadata = scores_of(log)[1].metadata if of == "score" else (log.samples or [])[1].metadata
         (metadata or {})[key] = value

@@ -55,9 +55,7 @@ def turned(word: str) -> str:
     return {"yes": "no", "no": "yes"}[word]
 
 
-def test_verdicts_are_drawn_evenly_and_with_all_that_a_person_needs(
-    answers: pd.DataFrame, tmp_path: Path
-) -> None:
+def test_a_sheet_has_what_a_person_needs_of_each_kind(answers: pd.DataFrame, tmp_path: Path) -> None:
     path = tmp_path / "sheet.csv"
     assert draw(answers, 30, path) == 30
     records = read(path)
@@ -95,8 +93,6 @@ def test_a_persons_work_is_never_written_over(answers: pd.DataFrame, tmp_path: P
     with pytest.raises(ClbenchError, match=r"sheet\.csv: exists.* Name a new file"):
         draw(answers, 1, path)
     assert path.read_text(encoding="utf-8") == "my work"
-    with pytest.raises(ClbenchError, match="draw one verdict at least"):
-        draw(answers, 0, tmp_path / "other.csv")
 
 
 def test_no_cell_is_a_formula(tmp_path: Path) -> None:
@@ -140,8 +136,6 @@ def test_sheets_as_spreadsheets_save_them(
     table = checked(write(tmp_path / "sheet.csv", records, delimiter, encoding), answers)
     assert list(table.frame[["checked_yes", "checked_no"]].iloc[0]) == [10, 10]
     assert table.title == "CL-bench: the judge checked by a person, in %"
-    for width in (60, 80, 120):
-        assert max(map(len, table.to_text(width).splitlines())) <= width
 
 
 @pytest.mark.parametrize(
@@ -152,7 +146,7 @@ def test_sheets_as_spreadsheets_save_them(
         ({"person": ""}, r"sheet\.csv: no row with yes or no under person .* Fill it in"),
     ],
 )
-def test_what_is_wrong_with_a_sheet_is_said(
+def test_faults_of_a_sheet_are_said(
     answers: pd.DataFrame, tmp_path: Path, change: Record, words: str
 ) -> None:
     records = [record | change for record in filled(tmp_path, answers, 2, lambda n: "yes")]

@@ -35,10 +35,10 @@ def log(folder: Path, model: str, *runs: Sequence[str], changes: Plan | None = N
     return make_log(folder / model, rows, {**plan, **(changes or {})}, model=f"some-lab/{model}")
 
 
-def answers(solved: Mapping[str, Sequence[Sequence[float]]], model: str = "lab/{}") -> pd.DataFrame:
+def answers(solved: Mapping[str, Sequence[Sequence[float]]]) -> pd.DataFrame:
     """A frame of one run of each model: what it solved, by context."""
     rows = [
-        {"name": model.format(name), "id": f"{context}.{place}", "context_id": f"c{context}", "solved": value}
+        {"name": f"lab/{name}", "id": f"{context}.{place}", "context_id": f"c{context}", "solved": value}
         for name, contexts in solved.items()
         for context, values in enumerate(contexts)
         for place, value in enumerate(values)
@@ -73,10 +73,6 @@ def test_two_models_by_hand(logs: tuple[str, str]) -> None:
     # 80 % power: t of 0.941 more.
     assert overall["detectable"] == pytest.approx((2.7764451 + 0.9409646) * overall["stderr"])
     assert list(frame["tasks"]) == [8, 4, 4]
-    assert table.title == (
-        "CL-bench. These data do not tell alpha and beta apart: alpha solves 37.5 points more (95 % interval "
-        "−5.3 to 80.3, p = 0.072) over 8 tasks in 5 contexts."
-    )
 
 
 def test_intervals_of_categories_hold_together(logs: tuple[str, str]) -> None:
@@ -119,21 +115,10 @@ def test_only_tasks_in_common_count_and_it_says_so(tmp_path: Path) -> None:
     assert list(table.frame["group"]) == ["Overall", CATEGORIES[1]]
     assert table.frame["rate_a"][0] == 0.5
     assert "Only the 4 tasks in common count; answered were: alpha 8, beta 4." in table.notes[0]
-
-
-@pytest.mark.parametrize(
-    ("other", "words"),
-    [
-        ({}, r"Full runs of lab/alpha only: add a log of another model"),
-        (
-            {"beta": [[], [1]]},
-            r"No task has an answer of each of lab/alpha, lab/beta\. Leave one out with --model",
-        ),
-    ],
-)
-def test_what_cannot_be_compared(other: Mapping[str, Sequence[Sequence[float]]], words: str) -> None:
-    with pytest.raises(ClbenchError, match=words):
-        compare(answers({"alpha": [[1]]} | dict(other)))
+    with pytest.raises(ClbenchError, match=r"Full runs of lab/alpha only: add a log of another model"):
+        compare(answers({"alpha": [[1]]}))
+    with pytest.raises(ClbenchError, match=r"No task .* lab/alpha, lab/beta\. Leave one out with --model"):
+        compare(answers({"alpha": [[1]], "beta": [[], [1]]}))
 
 
 def test_scores_of_a_share_of_the_answers_do_not_count() -> None:
@@ -158,11 +143,6 @@ def test_other_judges_are_pointed_out() -> None:
             # 30 of 60 contexts won: 1/2 with a standard error of √(0.25 / 59), 2.001 of them are 13.0.
             "alpha is better than beta: alpha solves 50.0 points more (95 % interval 37.0 to 63.0, p < 0.001) "
             "over 60 tasks in 60 contexts.",
-        ),
-        (
-            [[0], [1]],
-            "These data do not tell alpha and beta apart: alpha solves 50.0 points more (95 % interval −100.0 "
-            "to 100.0, p = 0.500) over 2 tasks in 2 contexts.",
         ),
         (
             [[0, 1]],
@@ -210,37 +190,14 @@ def test_ranks_are_those_that_the_pairs_allow() -> None:
     # Alpha and beta: 2/60 with a standard error of √(2 · 58 / 60 / 60 / 59), p is the largest.
     assert pairs["p_holm"].iloc[0] == pairs["p"].iloc[0] == pytest.approx(0.159, abs=0.001)
     assert (pairs["low"].iloc[0] < 0 < pairs["low"].iloc[1:]).all()
-    assert table.title == (
-        "CL-bench. alpha solves most, and these data tell it from 2 of the other 3 models, not from beta, over 60 "
-        "tasks in 60 contexts."
-    )
-
-
-@pytest.mark.parametrize(
-    ("models", "words"),
-    [
-        (["alpha", "gamma", "delta"], "all of the other 2 models over 60 tasks"),
-        (["beta", "alpha", "copy"], "none of the other 2 models over 60 tasks"),
-    ],
-)
-def test_the_sentence_of_many(models: list[str], words: str) -> None:
-    solved = FOUR | {"copy": FOUR["beta"]}
-    title = compare(answers({name: solved[name] for name in models})).title
-    assert f"alpha solves most, and these data tell it from {words}" in title
-
-
-NAMES = ["gpt-5.2-2025-12-11", "claude-opus-4-5-20251101", "gemini-3-pro-preview", "kimi-k2-thinking-turbo",
-         "DeepSeek-V3.2-Speciale", "qwen3-max-2026-01-23"]  # fmt: skip
-
-
-def six_models() -> pd.DataFrame:
-    random = np.random.default_rng(1)
-    solved = {name: random.integers(0, 2, (40, 2)) * (n < 5) for n, name in enumerate(NAMES)}
-    return answers(
-        {name: values.astype(float).tolist() for name, values in solved.items()}, "openrouter/lab/{}"
-    )
+    sentence = "CL-bench. alpha solves most, and these data tell it from "
+    assert table.title == f"{sentence}2 of the other 3 models, not from beta, over 60 tasks in 60 contexts."
+    title = compare(answers({name: FOUR[name] for name in ("alpha", "gamma", "delta")})).title
+    assert title.startswith(f"{sentence}all of the other 2 models over 60 tasks")
+    title = compare(answers({"alpha": FOUR["alpha"], "beta": FOUR["beta"], "copy": FOUR["beta"]})).title
+    assert title.startswith(f"{sentence}none of the other 2 models over 60 tasks")
 
 
 def test_what_people_read(logs: tuple[str, str]) -> None:
-    texts = [compare(answers_df(logs)).to_text(80), compare(six_models()).to_text(80)]
+    texts = [compare(answers_df(logs)).to_text(80), compare(answers(FOUR)).to_text(80)]
     check_golden(GOLDEN / "compare.txt", "\n\n".join(texts))

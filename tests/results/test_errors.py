@@ -20,12 +20,7 @@ ROWS = [
     row("game", sub_category="Game Mechanics"),
     row("flow", sub_category="Workflow Orchestration"),
 ]
-PLAN = {
-    "fin1": ["nyy", "yyy"],
-    "fin2": ["nyy", "nny"],
-    "game": ["yyn", EMPTY],
-    "flow": [GARBLED, "nnn"],
-}
+PLAN = {"fin1": ["nyy", "yyy"], "fin2": ["nyy", "nny"], "game": ["yyn", EMPTY], "flow": [GARBLED, "nnn"]}
 LABELS = {
     "fin1": ["context_ignored", "solved"],
     "fin2": ["context_ignored+format_error", "context_ignored+format_error"],
@@ -57,20 +52,8 @@ def test_shares_are_of_the_labelled_failed_answers(answers: pd.DataFrame) -> Non
     assert figures["Refusal high"] == pytest.approx(1 - 0.025**0.5)
 
 
-def test_what_has_no_labels_is_said_in_a_note(answers: pd.DataFrame) -> None:
-    assert errors(answers).notes == [
-        "Failed answers left out of the shares: 1 empty; 1 for which the judge gave no usable labels."
-    ]
-    assert errors(answers[answers["id"].isin(["fin1", "fin2"])]).notes == []
-
-
 def test_answers_outside_a_share_are_counted(tmp_path: Path) -> None:
-    plan = {
-        "fin1": ["nyy"],
-        "fin2": ["nyy"],
-        "game": ["nyy"],
-        "flow": [ERROR],
-    }  # an error is no failed answer
+    plan = {"fin1": ["nyy"], "fin2": ["nyy"], "game": ["nyy"], "flow": [ERROR]}  # which is no failed answer
     again = [("mockllm/second", {"fin1": ["nnn"]})]  # whose verdicts were not labelled
     log = make_log(tmp_path, ROWS, plan, again=again, error_types={"game": ["refusal"]})
     table = errors(answers_df(log, judge="mockllm/judge"))
@@ -110,7 +93,5 @@ def test_a_model_without_labels_has_a_row_that_says_so(tmp_path: Path) -> None:
 
 def test_logs_that_were_never_labelled_name_the_command(tmp_path: Path) -> None:
     answers = answers_df(make_log(tmp_path, ROWS, PLAN))
-    with pytest.raises(
-        ClbenchError, match=r"inspect score LOG --scorer inspect_clbench/error_types --action append"
-    ):
+    with pytest.raises(ClbenchError, match="inspect score LOG --scorer inspect_clbench/error_types --action"):
         errors(answers)

@@ -13,11 +13,9 @@ from scipy import stats
 from inspect_clbench.metrics.solving import Trial, clustered_stderr
 from inspect_clbench.results.estimates import (
     all_of,
-    alpha,
     any_of,
     bootstrap,
     holm,
-    kappa,
     paired_difference,
     smallest_difference,
     solving_rate,
@@ -119,17 +117,6 @@ def test_the_error_of_a_difference_is_that_of_a_paired_t_test() -> None:
     assert paired_difference(a, b, level=0.99).high > estimate.high
 
 
-def test_only_tasks_in_common_are_compared() -> None:
-    a, b = answers("yyyn"), answers("-ynn")
-    assert paired_difference(a, b).mean == pytest.approx(1 / 3)
-
-
-def test_models_that_differ_alike_in_all_contexts_leave_a_sign_test() -> None:
-    estimate = paired_difference(answers("ynyn"), answers("nnnn"))
-    assert (estimate.mean, estimate.p) == (1 / 2, 1 / 2), "twice the chance of two heads"
-    assert math.isnan(estimate.low)
-
-
 @pytest.mark.parametrize("contexts", [10, 100, 500])
 def test_the_smallest_difference_is_shown_four_times_in_five(contexts: int) -> None:
     difference = smallest_difference(1, contexts)
@@ -159,19 +146,6 @@ def test_any_and_all_of_k_runs_are_means_over_all_choices(runs: int) -> None:
             assert all_of(k, *counts) == pytest.approx(np.mean([all(choice) for choice in choices]))
 
 
-def test_kappa() -> None:
-    # Agreement 35 of 50; by chance 25 x 30 + 25 x 20 of 50 x 50: (0.7 - 0.5) / (1 - 0.5).
-    assert kappa(*map(np.array, (20.0, 5.0, 10.0, 15.0))) == pytest.approx(0.4)
-    assert np.isnan(kappa(*map(np.array, (20.0, 0.0, 0.0, 0.0))))
-    assert np.isnan(kappa(*map(np.array, (0.0, 0.0, 0.0, 0.0))))
-
-
-def test_alpha() -> None:
-    # Three judges: yyy, yyn, nnn. Pairs that disagree in the second: 2 x 1 / 2; 5 yes and 4 no.
-    assert alpha(*map(np.array, (1.0, 5.0, 4.0))) == pytest.approx(1 - 1 * 8 / 20)
-    assert np.isnan(alpha(*map(np.array, (0.0, 9.0, 0.0))))
-
-
 def test_the_bootstrap_draws_whole_contexts() -> None:
     rng = np.random.default_rng(1)
     sums = pd.DataFrame({"same": rng.binomial(5, 0.8, 200), "all": 5})
@@ -180,16 +154,3 @@ def test_the_bootstrap_draws_whole_contexts() -> None:
     assert estimate.stderr == pytest.approx(sums["same"].std() / 5 / math.sqrt(200), rel=0.1)
     assert 0 < estimate.low < estimate.mean < estimate.high < 1
     assert estimate == bootstrap(sums, lambda same, judged: same / judged)
-
-
-def test_a_bootstrap_of_kappa() -> None:
-    columns = ["both_yes", "only_first", "only_second", "both_no"]
-    mixed = bootstrap(
-        pd.DataFrame([[3, 1, 0, 2], [1, 0, 1, 4], [2, 1, 1, 1]] * 5, columns=columns), kappa, -1
-    )
-    assert -1 < mixed.low < mixed.mean < mixed.high < 1
-    # Where judges never disagree, or where it is rarely defined, there is no interval.
-    for counts in ([[3, 0, 0, 2]] * 5, [[3, 0, 0, 0]] * 9 + [[1, 0, 0, 1]]):
-        same = bootstrap(pd.DataFrame(counts, columns=columns), kappa, -1)
-        assert same.mean == 1
-        assert math.isnan(same.low)

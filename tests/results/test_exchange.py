@@ -9,7 +9,6 @@ import pytest
 from inspect_ai.log import read_eval_log, write_eval_log
 
 from inspect_clbench.benchmarks import CLBENCH, CLBENCH_LIFE
-from inspect_clbench.data.sources import read_file
 from inspect_clbench.errors import ClbenchError
 from inspect_clbench.results.answers import answers_df
 from inspect_clbench.results.exchange import export_files, import_files
@@ -89,11 +88,9 @@ def test_silence_and_failed_judges_say_so(tmp_path: Path, caplog: pytest.LogCapt
     assert "Scores that contradict their status lists: 1. The score counts." in caplog.text
 
 
-@pytest.mark.parametrize(
-    ("decision", "score"), [({"b": "yyy", "c": "yyy"}, 1), ({"b": "nnn", "c": "yyy"}, 0)]
-)
-def test_a_panels_row_holds_the_majority(decision: dict[str, str], score: int, tmp_path: Path) -> None:
-    says = {f"mockllm/{name}": {"t1": [letters]} for name, letters in decision.items()}
+@pytest.mark.parametrize(("third", "score"), [("yyy", 1), ("nnn", 0)])
+def test_a_panels_row_holds_the_majority(third: str, score: int, tmp_path: Path) -> None:
+    says = {"mockllm/b": {"t1": ["yyy"]}, "mockllm/c": {"t1": [third]}}
     exported(tmp_path, tasks("t1"), {"t1": ["nnn"]}, judge=["mockllm/a", "mockllm/b", "mockllm/c"], says=says)
     record = graded_rows(tmp_path)["t1"]
     assert (record["score"], record["requirement_status"]) == (score, ["yes" if score else "no"] * 3)
@@ -149,13 +146,9 @@ def test_each_series_has_files_of_its_own(tmp_path: Path) -> None:
     assert texts["lab-m_run2.jsonl"] == "lab/m 2"
     assert "lab-m 1" in texts.values()
     assert any(text.endswith("x 3") for text in texts.values())
-    scores = {
-        path.name: read_lines(path)[0]["score"]
-        for path in paths
-        if "lab-n" in path.name and "graded" in path.name
-    }
-    assert sorted(scores.values()) == [0, 1]
-    assert all("judge" in name for name in scores)
+    second = [path for path in paths if "lab-n" in path.name and "graded" in path.name]
+    assert sorted(read_lines(path)[0]["score"] for path in second) == [0, 1]
+    assert all("judge" in path.name for path in second)
 
 
 def roundtrip(folder: Path, *runs: Sequence[Row], **options: Any) -> list[bytes]:
@@ -180,19 +173,6 @@ def test_imported_rows_come_out_byte_for_byte(tmp_path: Path) -> None:
     assert files == [(tmp_path / f"run{n}.jsonl").read_bytes() for n in (1, 2)]
 
 
-def test_real_rows_come_out_byte_for_byte(real_data: str, tmp_path: Path) -> None:
-    records = [record for _, record in read_file(real_data)]
-    hostile = [
-        record
-        for record in records
-        if any(mark in json.dumps(record) for mark in ("<think>", "\\u2028", "\\u0085"))
-    ]
-    assert hostile
-    rows = [graded(record, 0, ["no"] * len(record["rubrics"])) for record in [*hostile[:6], *records[:2]]]
-    (content,) = roundtrip(tmp_path, rows)
-    assert content == (tmp_path / "run1.jsonl").read_bytes()
-
-
 def test_life_keeps_its_own_names(tmp_path: Path) -> None:
     category, sub_category = "Behavioral Records & Activity Trails", "Game Logs"
     metadata = {"task_id": "t1", "context_category": category, "context_subcategory": sub_category}
@@ -202,18 +182,6 @@ def test_life_keeps_its_own_names(tmp_path: Path) -> None:
     board = json.loads((tmp_path / "out" / "lab-m_leaderboard.json").read_text())
     assert list(board)[4::2] == [category.leaderboard_key for category in CLBENCH_LIFE.categories.values()]
     assert (board["overall"], board["behavior"], board["thought"]) == (1.0, 1.0, None)
-
-
-def test_an_import_is_a_finished_log(tmp_path: Path) -> None:
-    files = [write_rows(tmp_path / f"{n}.jsonl", [graded(r, n) for r in spread_rows(4)[n:]]) for n in (0, 1)]
-    path = import_files(files, "lab/m", str(tmp_path / "logs"))
-    log = read_eval_log(path, header_only=True)
-    assert (log.status, log.eval.model, log.eval.dataset.name) == ("success", "none/lab/m", CLBENCH.title)
-    answers = answers_df(path)
-    assert set(answers["model"]) == {"lab/m"}
-    assert set(answers["judge"]) == {"not recorded"}
-    assert list(answers.groupby("run")["solved"].mean()) == [0, 1]
-    assert answers["solved"].isna().sum() == 1  # which the second file has not
 
 
 def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:

@@ -50,7 +50,7 @@ def test_a_made_log_says_what_that_of_a_real_eval_says(panel: list[str], tmp_pat
 
 
 @pytest.mark.parametrize("form", ["eval", "json"])
-def test_the_texts_of_answers(form: Any, tmp_path: Path) -> None:
+def test_the_texts_of_answers_are_read_of_both_kinds_of_logs(form: Any, tmp_path: Path) -> None:
     plan = {"a": ["yyn", "error"], "b": ["yyy~", "missing"], "c": ["yyy", "yyy"]}
     again = [("mockllm/other", {"a": ["garbled", "missing"]})]
     for model in ("mockllm/x", "mockllm/y"):

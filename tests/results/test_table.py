@@ -11,12 +11,10 @@ import pandas as pd
 import pytest
 from rich.cells import cell_len
 
-from inspect_clbench.errors import ClbenchError
 from inspect_clbench.results.table import (
     Column,
     Table,
     count,
-    folded,
     interval,
     mean_std,
     percent,
@@ -68,32 +66,11 @@ def table(models: int = 6, ci: bool = False) -> Table:
     )
 
 
-@pytest.mark.parametrize("ci", [False, True])
-@pytest.mark.parametrize("width", [60, 80, 120])
+@pytest.mark.parametrize(("width", "ci"), [(60, False), (120, False), (60, True)])
 def test_six_models(width: int, ci: bool) -> None:
     text = table(ci=ci).to_text(width)
     assert max(map(cell_len, text.splitlines())) <= width
     check_golden(GOLDEN / f"six_models{'_ci' if ci else ''}_{width}.txt", text)
-
-
-def test_columns_that_do_not_fit_go_below_in_their_order() -> None:
-    wide = table()
-    columns = [*wide.columns, Column("Runs", ["runs"], count), Column("Judge", ["name"])]
-    for width in (20, 40, 60, 80, 100):
-        text = replace(wide, columns=columns, title="", methods="", notes=()).to_text(width)
-        # Every figure is there, whole and once; names stand in every block.
-        assert text.count(" ± ") == 7 * len(GROUPS)
-        heads = [line for line in text.splitlines() if line.startswith("Model")]
-        assert len(heads) == text.count("Judge") > (width < 80)
-        last_words = [word for line in heads for word in line.split()]
-        assert next(word for word in last_words if word not in {"Model", "Judge"}) == "Overall"
-        assert "Runs" in heads[-1]
-
-
-def test_prose_wraps_at_words_and_markup_is_text() -> None:
-    text = replace(table(), title="[bold]word[/bold] " * 9, notes=["[red]note[/red] " * 9]).to_text(30)
-    assert all(line == "[bold]word[/bold]" for line in text.splitlines()[:9])
-    assert "[red]note[/red]" in text.splitlines()
 
 
 def test_published_rows_are_grey_only_where_styles_are_wanted() -> None:
@@ -101,7 +78,6 @@ def test_published_rows_are_grey_only_where_styles_are_wanted() -> None:
     assert "\x1b" not in plain
     (line,) = (line for line in styled.splitlines() if "GPT 5.1" in line)
     assert line.startswith("\x1b[2m")
-    assert str(table(1)) == table(1).to_text()
 
 
 def test_hostile_names_do_no_harm() -> None:
@@ -112,8 +88,8 @@ def test_hostile_names_do_no_harm() -> None:
     for form in ("table", "markdown", "latex", "csv", "json"):
         text = hostile.to(form, width=60)
         assert not {"\x1b", "\u202e"} & {*text}
-    assert "[red]x[/red]" in hostile.to_text(200)
-    assert "\\<b\\>\\[red\\]x" in hostile.to_markdown()
+    assert hostile.to_text(200).count("[red]x[/red]") == 5  # title, head, cell, methods and note
+    check_golden(GOLDEN / "hostile_markdown.txt", hostile.to_markdown())
     names = [row[0] for row in csv.reader(StringIO(hostile.to_csv()))]
     assert [name[:2] for name in names] == ["na", "a/", "'=", "'@", "b"]
     assert [row["rate"] for row in json.loads(hostile.to_json())] == [0.1, -0.2, None, 0.3]
@@ -126,25 +102,9 @@ def test_latex_is_a_float_that_pdflatex_can_read() -> None:
         "50 % of a_b", frame, [Column("Model & name", ["name"]), Column("Rate", ["rate"], percent)], ["x_y"]
     ).to_latex()
     check_golden(GOLDEN / "hostile_latex.txt", text)
-    check_golden(GOLDEN / "latex.txt", table(2, ci=True).to_latex())
-
-
-def test_markdown() -> None:
-    by_model = replace(table(), columns=[Column(name, ["runs"], count) for name in MODELS])
-    assert all(name in by_model.to_markdown() for name in MODELS)  # heads are not folded
-    check_golden(GOLDEN / "markdown.txt", table(2, ci=True).to_markdown())
-
-
-def test_files_are_written_in_the_format_of_their_ending(tmp_path: Path) -> None:
-    starts = {"md": "**CL", "tex": "\\begin{table}", "csv": "name,", "json": "[", "txt": "CL-b"}
-    for ending, start in starts.items():
-        path = tmp_path / f"table.{ending}"
-        table().save(path)
-        assert path.read_text("utf-8").startswith(start)
-    with pytest.raises(ClbenchError, match=r"table\.xlsx: give the file a name that ends in \.txt, \.md"):
-        table().save(tmp_path / "table.xlsx")
-    with pytest.raises(ClbenchError, match=r"yaml: no such format\. There are: table, markdown"):
-        table().to("yaml")
+    heads = replace(table(2, ci=True), columns=[Column(name, ["runs"], count) for name in MODELS])
+    assert all(name in heads.to_markdown() for name in MODELS)  # which are not folded
+    assert r"23.7 \\ {[}22.2--25.3{]}" in table(2, ci=True).to_latex()
 
 
 @pytest.mark.parametrize(
@@ -160,20 +120,6 @@ def test_models_are_called_by_the_last_part_of_their_names(names: list[str], sho
     assert list(short_names(names).values()) == short
 
 
-@pytest.mark.parametrize(
-    ("name", "letters", "lines"),
-    [
-        ("claude-opus-4-5-20251101", 12, ["claude-opus-", "4-5-20251101"]),
-        ("claude-opus-4-5-20251101", 24, ["claude-opus-4-5-20251101"]),
-        ("Empirical Discovery", 10, ["Empirical", "Discovery"]),
-        ("abcdefghij", 4, ["abcd", "efgh", "ij"]),
-        ("", 4, [""]),
-    ],
-)
-def test_names_are_folded_where_they_may_be_cut(name: str, letters: int, lines: list[str]) -> None:
-    assert folded(name, letters).split("\n") == lines
-
-
 def test_figures() -> None:
     assert [points(value) for value in (0.2371, -0.012, -0.0001, 1)] == ["23.7", "−1.2", "0.0", "100.0"]
     assert [count(value) for value in (1899, np.nan)] == ["1,899", "–"]
@@ -184,9 +130,3 @@ def test_figures() -> None:
     )
     assert interval(0.237, 0.22, 0.26) == "23.7\n[22.0–26.0]"
     assert interval(0.01, -0.02, 0.04) == "1.0\n[−2.0, 4.0]"
-
-
-def test_a_name_is_not_repeated_in_the_rows_below_it() -> None:
-    frame = pd.DataFrame({"name": ["a", "a", "b"], "rank": [1, 1, 1]})
-    assert Column("Model", ["name"], once="name").cells(frame) == ["a", "", "b"]
-    assert Column("Rank", ["rank"], count, once="name").cells(frame) == ["1", "", "1"]

@@ -12,11 +12,9 @@ import pyarrow as pa
 import pyarrow.parquet
 from inspect_ai import eval
 from inspect_ai.log import EvalLog
-from inspect_ai.model import get_model
 from inspect_ai.scorer import SampleScore, Score
 
 from inspect_clbench.benchmarks import CLBENCH
-from inspect_clbench.data.sources import DEMO, read_rows
 
 SUB_TO_CATEGORY = {sub: name for name, c in CLBENCH.categories.items() for sub in c.sub_categories}
 SUB_CATEGORIES = list(SUB_TO_CATEGORY)
@@ -65,11 +63,6 @@ def spread_rows(count: int) -> list[Row]:
     ]
 
 
-def demo_rows() -> list[Row]:
-    """The rows of the demo."""
-    return [record for _, record in read_rows(DEMO, CLBENCH)]
-
-
 def answered(record: Row, answer: str | None) -> Row:
     """A row as the original script writes it beside a model's answer."""
     return {
@@ -81,13 +74,7 @@ def answered(record: Row, answer: str | None) -> Row:
     }
 
 
-def graded(
-    record: Row,
-    score: Any,
-    status: Any = ("yes", "no", "yes"),
-    rationale: Any = "Checked.",
-    answer: str = "An answer.",
-) -> Row:
+def graded(record: Row, score: Any, status: Any = (), rationale: Any = "", answer: str = "An answer.") -> Row:
     """A row as the original script writes it after grading."""
     grades = {"grading_rationale": rationale, "requirement_status": status, "score": score}
     return answered(record, answer) | grades
@@ -172,17 +159,6 @@ def run_eval(dataset: str, log_dir: Path | str, *, task: str = "clbench", **kwar
         **kwargs,
     }
     (log,) = eval(f"inspect_clbench/{task}", task_args=task_args, log_dir=str(log_dir), **options)
-    return log
-
-
-def demo_eval(log_dir: Path | str, *, dataset: str = "demo", **kwargs: Any) -> EvalLog:
-    """Run a benchmark with the demo's models to a good end; nobody has asked the student before."""
-    models: dict[str, Any] = {
-        "model": get_model("clbench_demo/student", memoize=False),
-        "model_roles": {"grader": "clbench_demo/judge"},
-    }
-    log = run_eval(dataset, log_dir, **{**models, **kwargs})
-    assert log.status == "success", log.error
     return log
 
 

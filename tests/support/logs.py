@@ -9,36 +9,23 @@ import hashlib
 import itertools
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from inspect_ai.log import (
     EvalConfig,
     EvalDataset,
     EvalError,
     EvalLog,
-    EvalMetric,
     EvalPlan,
     EvalPlanStep,
-    EvalResults,
     EvalSample,
-    EvalScore,
     EvalSpec,
     EvalStats,
     write_eval_log,
 )
-from inspect_ai.model import (
-    ChatMessage,
-    ChatMessageAssistant,
-    ChatMessageSystem,
-    ChatMessageUser,
-    GenerateConfig,
-    ModelConfig,
-    ModelOutput,
-    ModelUsage,
-)
+from inspect_ai.model import GenerateConfig, ModelConfig, ModelOutput, ModelUsage
 from inspect_ai.scorer import Score
 
 from tests.support.scripted import (
@@ -58,7 +45,6 @@ MISSING = "missing"
 CUT = "~"
 """After the letters of an outcome: the answer ended at the length limit."""
 
-_MESSAGES = {"system": ChatMessageSystem, "user": ChatMessageUser, "assistant": ChatMessageAssistant}
 _ADDED_BY_VERSION_2 = ("stop_reason", "task_version", "answer_usage", "cost")
 _FIRST = datetime(2026, 1, 1, tzinfo=UTC)
 # Each log of a process is a minute later than the one before it, and has ids of its own.
@@ -81,7 +67,7 @@ def make_log(
     status: Literal["started", "success", "cancelled", "error"] | None = None,
     scored: bool = True,
     scorer: str = "rubric_judge",
-    task: str | None = None,
+    task: str = "inspect_clbench/clbench",
     dataset: str = "CL-bench",
     metadata: Mapping[str, Any] | None = None,
     solver: str | None = None,
@@ -142,18 +128,12 @@ def make_log(
             if (opinion := opinions.get(id, [MISSING] * runs)[epoch - 1]) != MISSING:
                 share = {} if len(opinions) == len(rows) else {"share": 0.5}
                 sample.scores[f"{scorer}{place}"] = scoring.score(sample, [member], [opinion], **share)
-        if id in error_types:
-            value = error_types[id][epoch - 1]
-            usage = {panel[0]: JUDGE_USAGE.model_dump(exclude_none=True)}
-            labelling = {"epoch": epoch, "judge": panel[0], "judge_usage": usage}
-            sample.scores["error_types"] = Score(value=value, metadata=labelling)
         if text:
-            judging = {member: _usage(word) for member, word in zip(panel, words, strict=True)}
+            judging = {member: _tokens(word) for member, word in zip(panel, words, strict=True)}
             sample.model_usage |= judging
-            sample.role_usage = {"grader": sum(judging.values(), ModelUsage())}
-    task = task or (
-        "inspect_clbench/clbench_life" if dataset == "CL-bench Life" else "inspect_clbench/clbench"
-    )
+        if id in error_types:
+            labelling = {"epoch": epoch, "judge": panel[0], "judge_usage": {panel[0]: _usage("")}}
+            sample.scores["error_types"] = Score(value=error_types[id][epoch - 1], metadata=labelling)
     errors = sum(sample.error is not None for sample in samples)
     planned = list(sample_ids or [row["metadata"]["task_id"] for row in rows])
     log = EvalLog(
@@ -177,18 +157,15 @@ def make_log(
             steps=[EvalPlanStep(solver=solver or "generate")], config=GenerateConfig(max_retries=9, **config)
         ),
         stats=EvalStats(started_at=created, completed_at=created),
-        results=_results(samples, scorer) if scored and len(samples) > errors else None,
         samples=samples,
     )
     folder.mkdir(parents=True, exist_ok=True)
-    stamp = created.replace(":", "-")
-    file_name = name or f"{stamp}_{task.rsplit('/', 1)[-1]}_{log.eval.task_id}.{format}"
-    write_eval_log(log, str(folder / file_name))
-    return str(folder / file_name)
+    path = str(folder / (name or f"{created.replace(':', '-')}_clbench_{log.eval.task_id}.{format}"))
+    write_eval_log(log, path)
+    return path
 
 
-@dataclass(frozen=True)
-class _Scoring:
+class _Scoring(NamedTuple):
     """How the answers of a log are judged."""
 
     prompt: str
@@ -208,14 +185,12 @@ class _Scoring:
             "judge_prompt": self.prompt,
             "judge_prompt_sha256": _digest(self.prompt),
             "judge_error": "",
-            "judge_refused": False,
             "rubrics_total": total,
             "inconsistent": False,
             "stop_reason": sample.output.stop_reason,
             "task_version": self.version,
             "answer_usage": {self.model: STUDENT_USAGE.model_dump(exclude_none=True)},
             "cost": self.cost,
-            "scanner_references": [],
             **share,
         }
         if self.version < 2:
@@ -224,29 +199,28 @@ class _Scoring:
             metadata |= {"judge_attempts": 0, "rubrics_met": 0, "status": "n" * total, "judge_usage": {}}
             if self.version < 2:
                 metadata["judge"] = ""
-            return Score(value="I", answer="no answer", reason="no_response", metadata=metadata)
+            return Score(value="I", reason="no_response", metadata=metadata)
         votes = [_vote(outcome.rstrip(CUT)) for outcome in outcomes]
         yes, failed = (sum(vote["solved"] is value for vote in votes) for value in (True, None))
         solved = 2 * yes > len(votes)
         undecided = not solved and 2 * (yes + failed) > len(votes)
         lists = [vote["status"] for vote in votes if len(vote["status"]) == total]
-        status = lists[0] if len(lists) == 1 else "".join(map(_majority, zip(*lists, strict=True)))
-        usages = [_usage(outcome).model_dump(exclude_none=True) for outcome in outcomes]
+        letters = ["y" if 2 * column.count("y") > len(lists) else "n" for column in zip(*lists, strict=True)]
+        status = lists[0] if len(lists) == 1 else "".join(letters)
         metadata |= {
             "judge_attempts": 3 if GARBLED in outcomes else 1,
             "judge_error": "no_verdict" if failed else "",
             "rubrics_met": status.count("y") if status else total if solved else None,
             "status": status,
             "inconsistent": any(outcome.endswith("!") for outcome in outcomes),
-            "judge_usage": dict(zip(judges, usages, strict=True)),
+            "judge_usage": dict(zip(judges, map(_usage, outcomes), strict=True)),
             "rationales": ["" if outcome == GARBLED else "Checked line by line." for outcome in outcomes],
         }
         if len(votes) > 1:
-            metadata["votes"] = votes
-        if len(votes) > 1 and self.version < 2:
-            metadata["votes"] = [{"judge": judge, **vote} for judge, vote in zip(judges, votes, strict=True)]
+            names = [{"judge": judge} if self.version < 2 else {} for judge in judges]
+            metadata["votes"] = [name | vote for name, vote in zip(names, votes, strict=True)]
         reason = "grader_failed" if undecided else None
-        return Score(value="C" if solved else "I", answer="judged", reason=reason, metadata=metadata)
+        return Score(value="C" if solved else "I", reason=reason, metadata=metadata)
 
 
 def _vote(outcome: str) -> dict[str, Any]:
@@ -257,22 +231,18 @@ def _vote(outcome: str) -> dict[str, Any]:
     return {"solved": solved, "status": letters.strip("-")}
 
 
-def _usage(outcome: str) -> ModelUsage:
+def _tokens(outcome: str) -> ModelUsage:
     return sum([JUDGE_USAGE] * (3 if outcome == GARBLED else 1), ModelUsage())
 
 
-def _majority(letters: Sequence[str]) -> str:
-    return "y" if 2 * letters.count("y") > len(letters) else "n"
+def _usage(outcome: str) -> dict[str, Any]:
+    return _tokens(outcome).model_dump(exclude_none=True)
 
 
 def _sample(row: Mapping[str, Any], epoch: int, number: int, model: str, created: str) -> EvalSample:
     fields = {key: value for key, value in row["metadata"].items() if key != "task_id"}
-    texts = [message["content"] for message in row["messages"]]
     id = row["metadata"]["task_id"]
-    messages: list[ChatMessage] = [
-        _MESSAGES[message["role"]](content=message["content"], id=_id(number, id, place))
-        for place, message in enumerate(row["messages"])
-    ]
+    messages = [message | {"id": _id(number, id, place)} for place, message in enumerate(row["messages"])]
     return EvalSample(
         id=id,
         epoch=epoch,
@@ -281,11 +251,11 @@ def _sample(row: Mapping[str, Any], epoch: int, number: int, model: str, created
         metadata={
             "context_id": None,
             **fields,
-            "prompt_chars": sum(map(len, texts)),
+            "prompt_chars": sum(len(message["content"]) for message in messages),
             "fingerprint": _digest(json.dumps([row["messages"], row["rubrics"]]))[:16],
             "rubrics": row["rubrics"],
         },
-        messages=list(messages),
+        messages=messages,
         output=ModelOutput(model=model, choices=[]),
         scores={},
         uuid=_id(number, id, epoch),
@@ -300,13 +270,6 @@ def _answer(sample: EvalSample, model: str, text: str, stop_reason: Literal["sto
     sample.output.message.id = f"{sample.uuid}-answer"
     sample.messages.append(sample.output.message)
     sample.model_usage = {model: STUDENT_USAGE}
-
-
-def _results(samples: Sequence[EvalSample], scorer: str) -> EvalResults:
-    values = [sample.scores[scorer].value == "C" for sample in samples if sample.scores]
-    rate = EvalMetric(name="inspect_clbench/solving_rate", value=sum(values) / len(values))
-    score = EvalScore(name=scorer, scorer=scorer, metrics={"solving_rate": rate})
-    return EvalResults(total_samples=len(samples), completed_samples=len(values), scores=[score])
 
 
 def _id(*names: object) -> str:

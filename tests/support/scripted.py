@@ -18,11 +18,7 @@ EMPTY, GARBLED, ERROR = "", "garbled", "error"
 
 # What each call uses, in tokens, for sums that can be done by hand.
 STUDENT_USAGE = ModelUsage(
-    input_tokens=100,
-    input_tokens_cache_read=40,
-    output_tokens=20,
-    reasoning_tokens=5,
-    total_tokens=160,
+    input_tokens=100, input_tokens_cache_read=40, output_tokens=20, reasoning_tokens=5, total_tokens=160
 )
 JUDGE_USAGE = ModelUsage(input_tokens=50, output_tokens=10, total_tokens=60)
 
@@ -66,8 +62,8 @@ def scripted_eval(
     )
 
 
-def scripted_judge(name: str = "judge", turn: bool = False) -> Model:
-    """A judge that reads its verdict off the answer, or the contrary of it."""
+def scripted_judge(name: str = "judge") -> Model:
+    """A judge that reads its verdict off the answer."""
 
     def judge(input: Sequence[Any], *_: Any) -> ModelOutput:
         prompt = input[-1].text
@@ -75,7 +71,7 @@ def scripted_judge(name: str = "judge", turn: bool = False) -> Model:
             return scripted_output("judge", "ready", ModelUsage())
         outcome = re.search(r"Answer to \S+\.\nSTATUS=(\S+)", prompt)
         assert outcome, prompt
-        return scripted_output("judge", judge_reply(outcome[1], turn), JUDGE_USAGE)
+        return scripted_output("judge", judge_reply(outcome[1]), JUDGE_USAGE)
 
     return _model(name, judge)
 
@@ -96,13 +92,11 @@ def answer_text(task: str, outcome: str) -> str:
     return f"Answer to {task}.\nSTATUS={outcome}" if outcome else ""
 
 
-def judge_reply(outcome: str, turn: bool = False) -> str:
-    """What a scripted judge says, or one that says the contrary of the plan."""
+def judge_reply(outcome: str) -> str:
+    """What a scripted judge says."""
     if outcome == GARBLED:
         return "I would rather not say."
     letters = outcome.rstrip("!")
-    if turn:
-        letters = letters.translate(str.maketrans("yn", "ny"))
     solved = set(letters) == {"y"}
     words = {"y": "yes", "n": "no", "?": "perhaps"}
     status = [words[letter] for letter in letters] if letters != "-" else []

@@ -1,7 +1,6 @@
 """A provider's prompt cache: blocks of tokens, a shortest prefix, a lifetime."""
 
-from collections.abc import Callable, Iterator, Sequence
-from heapq import heappop, heappush
+from collections.abc import Sequence
 
 BLOCK_TOKENS = 128
 FEWEST_TOKENS = 1024
@@ -38,15 +37,10 @@ class PrefixCache:
 
 def blocks_of(prompt: str) -> list[int]:
     """The whole blocks of a prompt, at four characters a token."""
-
-    def chain() -> Iterator[int]:
-        size = BLOCK_TOKENS * CHARACTERS_PER_TOKEN
-        link = 0
-        for start in range(0, len(prompt) - size + 1, size):
-            link = hash((link, prompt[start : start + size]))
-            yield link
-
-    return list(chain())
+    size, links = BLOCK_TOKENS * CHARACTERS_PER_TOKEN, [0]
+    for start in range(0, len(prompt) - size + 1, size):
+        links.append(hash((links[-1], prompt[start : start + size])))
+    return links[1:]
 
 
 def ceiling(prompts: Sequence[Blocks]) -> int:
@@ -57,39 +51,3 @@ def ceiling(prompts: Sequence[Blocks]) -> int:
         total += cache.cached_tokens(blocks, 0)
         cache.complete(blocks, 0)
     return total
-
-
-def simulate(
-    prompts: Sequence[Blocks],
-    connections: int,
-    cache: PrefixCache,
-    latency: Callable[[], float] = lambda: 1.0,
-    now: float = 0.0,
-) -> tuple[int, float]:
-    """Cached tokens, and the end, of a run whose slots start the next request at once.
-
-    Args:
-        prompts: The prompts in the order in which they are started.
-        connections: How many requests are under way at a time.
-        cache: What the provider has from earlier runs, if anything.
-        latency: How long the next request takes.
-        now: When the run starts.
-    """
-    running: list[tuple[float, int]] = []
-    total = 0
-
-    def end_next() -> float:
-        ended, index = heappop(running)
-        cache.complete(prompts[index], ended)
-        return ended
-
-    for index, blocks in enumerate(prompts):
-        if len(running) == connections:
-            now = end_next()
-            while running and running[0][0] <= now:
-                end_next()
-        total += cache.cached_tokens(blocks, now)
-        heappush(running, (now + latency(), index))
-    while running:
-        now = end_next()
-    return total, now
