@@ -121,10 +121,16 @@ def test_a_panel_is_one_judge_whose_votes_are_there(tmp_path: Path) -> None:
         assert set(first["judge_usage"]) == set(panel)
 
 
-def test_votes_that_are_too_long_for_a_summary_are_read_from_the_sample(tmp_path: Path) -> None:
+def test_what_is_too_long_for_a_summary_is_read_from_the_sample(tmp_path: Path) -> None:
+    agents = {f"lab/model-{number}" * 10: {"output_tokens": number, "total_tokens": 9} for number in range(9)}
+
+    def add(log: EvalLog) -> None:
+        (scores_of(log)[0].metadata or {})["answer_usage"] = agents
+
+    assert answers_df(edited(make_log(tmp_path, ROWS), add)).at[0, "answer_usage"] == agents
     rows = [row("a", rubrics=[f"Rubric {number}." for number in range(400)])]
     panel = [f"mockllm/judge-{number}" for number in range(3)]
-    answers = answers_df(make_log(tmp_path, rows, judge=panel, version=1))
+    answers = answers_df(make_log(tmp_path / "panel", rows, judge=panel, version=1))
     assert [vote["status"] for vote in answers.at[0, "votes"]] == ["y" * 400] * 3
 
 
@@ -150,7 +156,15 @@ def test_parts_of_a_run(
         )
     assert runs(answers_df(tmp_path)) == expected
     assert len(warnings(caplog)) == warned
-    assert all("not counted: other runs are of more tasks" in message for message in warnings(caplog))
+    assert all("is left out, " in message for message in warnings(caplog))
+
+
+def test_a_run_that_was_stopped_early_is_no_run(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    later = ["yyy", "missing", "missing"]
+    log = make_log(tmp_path, ROWS, {"a": ["nnn", "yyy", "missing"]} | dict.fromkeys("bcd", later))
+    assert runs(answers_df(log)) == {1: "aBCD"}
+    told = f"{log}: a part of a run of mockllm/student is left out, 1 of 8 samples with an answer: other runs"
+    assert warnings(caplog)[0].startswith(told)
 
 
 @pytest.mark.parametrize(
@@ -196,8 +210,27 @@ def test_judges_that_were_appended_are_series_of_their_own(tmp_path: Path) -> No
     answers = answers_df(make_log(tmp_path, ROWS, {"a": NO}, again=again))
     rates = answers.groupby(["judge", "again"])["solved"].mean().to_dict()
     assert rates == {("mockllm/judge", "0"): 0.75, ("mockllm/judge", "1"): 1.0, ("mockllm/other", "0"): 0.0}
-    assert "mockllm/student (judge mockllm/judge, judged again 1)" in set(answers["name"])
+    assert set(answers["name"]) == {f"mockllm/student{more}" for more in
+                                    ("", " (judge mockllm/other)", " (judged again 1)")}  # fmt: skip
     assert answers["uuid"].nunique() == 4
+
+
+def test_a_judge_after_one_of_a_share_is_one_series(tmp_path: Path) -> None:
+    """Inspect gives the next name that a sample has free: what the later judge said stands under two."""
+    again = [("mockllm/part", {"a": NO, "b": NO}), ("mockllm/late", dict.fromkeys("abcd", NO))]
+
+    def rename(log: EvalLog) -> None:
+        for sample in log.samples or ():
+            if sample.scores and "rubric_judge1" not in sample.scores:
+                sample.scores["rubric_judge1"] = sample.scores.pop("rubric_judge2")
+
+    answers = answers_df(edited(make_log(tmp_path, ROWS, {"d": ["error"]}, again=again), rename))
+    solved = {name: rows["solved"].fillna(2).tolist() for name, rows in answers.groupby("name")}
+    assert solved == {
+        "mockllm/student (judge mockllm/judge)": [1, 1, 1, 2],
+        "mockllm/student (judge mockllm/late)": [0, 0, 0, 2],
+        "mockllm/student (share 0.5)": [0, 0],
+    }
 
 
 def test_what_is_outside_a_share_is_not_missing(tmp_path: Path) -> None:
@@ -241,6 +274,10 @@ def test_a_log_that_is_still_written(tmp_path: Path, caplog: pytest.LogCaptureFi
     make_log(tmp_path, ROWS)
     assert runs(answers_df(tmp_path)) == {1: "ABCD"}
     assert warnings(caplog) == [f"{running} is passed over: {message}."]
+    caplog.clear()
+    make_log(tmp_path, ROWS, task_id=read_eval_log(running).eval.task_id)  # went on with it
+    answers_df(tmp_path)
+    assert not warnings(caplog)
 
 
 def test_logs_of_others_are_passed_over(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -337,6 +374,7 @@ def several(tmp_path_factory: pytest.TempPathFactory) -> Path:
     [
         ({}, 6),
         ({"model": "gpt-5"}, 3),
+        ({"model": "org/gpt-5"}, 2),  # which is the name of a row
         ({"model": ["MINI", "claude"]}, 3),
         ({"model": "org/gpt-5 (reasoning effort high)"}, 1),
         ({"judge": "mockllm/judge"}, 4),
@@ -365,8 +403,9 @@ def test_names_that_nobody_has(choice: dict[str, Any], message: str, several: Pa
 
 
 def test_labels_are_what_models_are_called(several: Path) -> None:
-    answers = answers_df(several, labels={"mini": "Mini", "lab/claude": "Claude"}, dataset="CL-bench")
-    assert {"Mini", "Claude"} < set(answers["name"])
+    labels = {"mini": "Mini", "lab/claude": "Claude", "other, mockllm/judge": "By two"}
+    answers = answers_df(several, labels=labels, dataset="CL-bench")
+    assert {"Mini", "Claude", "By two"} < set(answers["name"])
     assert "org/gpt-5 (reasoning effort high, judge mockllm/other)" in set(answers["name"])
 
 
@@ -417,6 +456,16 @@ def test_values_of_scores(value: Any, word: str, tmp_path: Path) -> None:
     message = r"sample a, epoch 1, rubric_judge: .* is no verdict\. It is C, I, N, 1 or 0"
     with pytest.raises(ClbenchError, match=message):
         answers_df(log)
+
+
+def test_a_log_that_other_software_wrote_is_one_message(tmp_path: Path) -> None:
+    def change(log: EvalLog) -> None:
+        log.eval.metadata = {"draw": ["much"]}
+
+    with pytest.raises(
+        ClbenchError, match=r"cannot be read .* The log is damaged, or other software wrote it"
+    ):
+        answers_df(edited(make_log(tmp_path, ROWS), change))
 
 
 def test_other_scores_in_a_log_are_left_alone(tmp_path: Path) -> None:

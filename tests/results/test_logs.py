@@ -51,10 +51,10 @@ def test_a_made_log_says_what_that_of_a_real_eval_says(panel: list[str], tmp_pat
 
 @pytest.mark.parametrize("form", ["eval", "json"])
 def test_the_texts_of_answers_are_read_of_both_kinds_of_logs(form: Any, tmp_path: Path) -> None:
-    plan = {"a": ["yyn", "error"], "b": ["yyy~", "missing"], "c": ["yyy", "yyy"]}
+    plan = {"a": ["yyn", "error"], "b": ["yyy~", "missing"], "c": ["yyy", "yyy"], "d": ["yyy", "yyy"]}
     again = [("mockllm/other", {"a": ["garbled", "missing"]})]
     for model in ("mockllm/x", "mockllm/y"):
-        make_log(tmp_path, ROWS[:3], plan, model=model, again=again, format=form)
+        make_log(tmp_path, ROWS, plan, model=model, again=again, format=form)
     answers = answers_df(tmp_path).query("model == 'mockllm/y'")
     samples = dict(read_samples(answers))
     assert set(samples) == set(answers.index[answers["reached"]])
@@ -89,5 +89,5 @@ def test_a_log_that_was_changed_meanwhile_is_named(tmp_path: Path) -> None:
     log = make_log(tmp_path, ROWS, name="run.eval")
     answers = answers_df(log)
     make_log(tmp_path, ROWS[:1], name="run.eval")
-    with pytest.raises(ClbenchError, match=r"run\.eval: its samples cannot be read .*samples/b_epoch_1"):
+    with pytest.raises(ClbenchError, match=r"run\.eval: cannot be read .*samples/b_epoch_1"):
         list(read_samples(answers))

@@ -4,7 +4,7 @@ Every table, picture and page starts from this frame.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import product
 from logging import getLogger
 from math import isnan, nan
@@ -19,13 +19,14 @@ from typing_extensions import TypedDict  # which pydantic takes before Python 3.
 from inspect_clbench.benchmarks import error_types_of
 from inspect_clbench.errors import ClbenchError
 from inspect_clbench.results.logs import (
+    ScoreSummary,
     Summary,
     each,
     find_logs,
+    named,
     read_summaries,
     readable,
     verdict_scores,
-    whole_samples,
 )
 from inspect_clbench.results.series import (
     CONTESTANT,
@@ -35,6 +36,7 @@ from inspect_clbench.results.series import (
     Choice,
     chosen,
     contestant_of,
+    is_in,
     labelled,
     telling_names,
 )
@@ -83,7 +85,7 @@ class _Verdict(BaseModel, coerce_numbers_to_str=True):
     version: Text = Field("", validation_alias="task_version")
     share: float = 1.0
     cost: Number = nan
-    votes: list[_Vote] | str | None = None
+    votes: list[_Vote] | None = None
     answer_usage: Usage | None = None
     judge_usage: Usage = Field({}, validation_alias=AliasChoices("judge_usage", "usage_after_run"))
     stands_in_for: dict[str, Text] = {}
@@ -105,7 +107,7 @@ def answers_df(
             their names or by parts that no other name has.
         judge: Only verdicts of this judge, or of these.
         dataset: Only answers to tasks of this dataset, or of these.
-        labels: What to call models, by their names.
+        labels: What to call models, by their names or by parts, as `model` takes them.
 
     Returns:
         A row per sample, epoch and score. `solved` is 1 or 0, and missing where there is no answer;
@@ -114,21 +116,29 @@ def answers_df(
         from others of the same model.
     """
     headers = find_logs([fspath(path) for path in ([logs] if isinstance(logs, str | PathLike) else logs)])
-    contestants = pd.DataFrame([{"header": header, **contestant_of(header)} for header in headers])
+    contestants = pd.DataFrame([contestant_of(header) for header in headers])
     contestants = chosen(contestants, "dataset", dataset)
     contestants["name"] = telling_names(contestants, CONTESTANT, MODEL)
     contestants = chosen(contestants, "model", model, "name")
-    rows = [row for part in each(_answers, contestants.to_dict("records"), "Reading logs") for row in part]
+    parts = list(each(_answers, contestants.to_dict("records"), "Reading logs"))
+    rows = [row for part in parts for row in part]
+    judged = {row["header"].eval.task_id for row in rows}
+    for header in contestants["header"]:
+        if header.eval.task_id not in judged:
+            logger.warning("%s: none of its answers has a verdict.", readable(header.location))
     if all(isnan(row["solved"]) for row in rows):
         raise ClbenchError(
             f"{contestants['log'].iloc[0]}: no answer with a verdict. Complete the run with inspect eval-retry, or "
-            "have it judged: inspect score LOG --scorer inspect_clbench/rubric_judge --action append"
+            "have it judged: inspect score LOG --scorer inspect_clbench/rubric_judge --action append --overwrite"
         )
     answers = chosen(pd.DataFrame(rows), "judge", judge)
-    answers["model"] = answers["model"].map(labelled(answers["model"].unique(), labels or {}))
+    is_of_model = {part: is_in(part, answers["model"]) for part in labels or {}}
+    of_models, of_names = ({part: label for part, label in (labels or {}).items() if is_of_model[part] is kind}
+                           for kind in (True, False))  # fmt: skip
+    answers["model"] = labelled(answers["model"], of_models)
     _check_same_tasks(answers)
     answers = _complete_runs(_filled(answers)).reset_index(drop=True)
-    answers["name"] = telling_names(answers, SERIES, MODEL)
+    answers["name"] = labelled(telling_names(answers, SERIES, MODEL), of_names)
     return answers.drop(columns=["header", "origin", "planned", "scored"])
 
 
@@ -151,30 +161,48 @@ def full_scores(answers: pd.DataFrame) -> pd.DataFrame:
 def _answers(contestant: Answer) -> list[Answer]:
     """A row for each verdict that each sample of a log has, or should have."""
     header, spec = contestant["header"], contestant["header"].eval
-    samples = read_summaries(header.location)
-    scorers = verdict_scores(name for sample in samples for name in sample.scores or ())
-    if not scorers:
-        logger.warning("%s: none of its answers has a verdict.", contestant["log"])
-    reached = {(str(sample.id), sample.epoch) for sample in samples}
-    planned = [str(id) for id in spec.dataset.sample_ids or ()]
-    missing = {*product(planned, range(1, (spec.config.epochs or 1) + 1))} - reached
-    samples += [Summary(id=id, epoch=epoch) for id, epoch in sorted(missing)]
-    samples.sort(key=lambda sample: sample.epoch)
-    rows: list[Answer] = []
-    judges: list[str] = []
-    for scorer in scorers:
-        # Error types are of what the first judge failed.
-        verdicts = [_row(header, sample, scorer, has_types=scorer == scorers[0]) for sample in samples]
-        # A sample that ended in an error names no judge, nor did empty answers in version 0.2.0.
-        counts = Counter(tuple(row[key] for key in JUDGING) for row in verdicts if row["judge"])
-        usual = dict(zip(JUDGING, counts.most_common(1)[0][0], strict=True)) if counts else {}
-        for row in verdicts:
-            row |= contestant | ({} if row["judge"] else usual)
-            row |= {"again": str(judges.count(row["judge"])), "planned": len(planned)}
-        judges.append(usual.get("judge", ""))
+    with named(header.location):
+        samples = read_summaries(header.location)
+        scorers = verdict_scores(name for sample in samples for name in sample.scores or ())
+        reached = {(str(sample.id), sample.epoch) for sample in samples}
+        planned = [str(id) for id in spec.dataset.sample_ids or ()]
+        missing = {*product(planned, range(1, (spec.config.epochs or 1) + 1))} - reached
+        samples += [Summary(id=id, epoch=epoch) for id, epoch in sorted(missing)]
+        samples.sort(key=lambda sample: sample.epoch)
+        rows: list[Answer] = []
+        for scorer in scorers:
+            # Error types are of what the first judge failed.
+            verdicts = [_row(header, sample, scorer, has_types=scorer == scorers[0]) for sample in samples]
+            # A sample that ended in an error names no judge, nor did empty answers in version 0.2.0.
+            counts = Counter(_judging(row) for row in verdicts if row["judge"])
+            usual = dict(zip(JUDGING, counts.most_common(1)[0][0], strict=True)) if counts else {}
+            rows += [contestant | row | ({} if row["judge"] else usual) for row in verdicts]
+        return [row | {"planned": len(planned)} for row in _by_judge(rows)]
+
+
+def _by_judge(rows: list[Answer]) -> Iterator[Answer]:
+    """The verdicts of each judge, and their absence where a sample should have one.
+
+    The name of a score does not tell whose it is. Inspect gives the next one that a sample has free:
+    after a judge of a share of the answers, the next judge's scores have two names.
+    """
+    seen = Counter((row["uuid"], *_judging(row)) for row in rows if row["scored"])
+    passes: Counter[tuple[Any, ...]] = Counter()  # how often a judge went over the answers
+    for (_, *judging), times in seen.items():
+        passes[tuple(judging)] = max(passes[tuple(judging)], times)
+    again: Counter[tuple[Any, ...]] = Counter()
+    for row in rows:
+        key = (row["uuid"], *_judging(row))
         # What lies outside a share was not to be scored, and is not missing.
-        rows += [row for row in verdicts if row["scored"] or row["share"] == 1]
-    return rows
+        is_missing = not row["scored"] and row["share"] == 1 and seen[key] < passes[_judging(row)]
+        if row["scored"] or is_missing:
+            yield row | {"again": str(again[key])}
+            seen[key] += is_missing
+            again[key] += 1
+
+
+def _judging(row: Answer) -> tuple[Any, ...]:
+    return tuple(row[key] for key in JUDGING)
 
 
 def _row(header: EvalLog, sample: Summary, scorer: str, has_types: bool) -> Answer:
@@ -188,9 +216,6 @@ def _row(header: EvalLog, sample: Summary, scorer: str, has_types: bool) -> Answ
     value = score.value if score else "N"
     if not isinstance(value, str | int | float) or value not in _SOLVED:
         raise ClbenchError(f"{where}, {scorer}: {value!r:.60} is no verdict. It is C, I, N, 1 or 0.")
-    if isinstance(verdict["votes"], str):  # of a panel of version 0.2.0, too long for a summary
-        (whole_sample,) = whole_samples(header.location, [(str(sample.id), sample.epoch)])
-        verdict["votes"] = whole_sample["scores"][scorer]["metadata"]["votes"]
     version = str(header.eval.task_version)
     if verdict["version"] not in ("", version):
         version = f"{verdict['version']} (task {version})"
@@ -202,7 +227,7 @@ def _row(header: EvalLog, sample: Summary, scorer: str, has_types: bool) -> Answ
         judges &= {*verdict["judge"].split(", ")}
         verdict["judge_usage"] = verdict["judge_usage"] or {n: usage for n, usage in usages if n in judges}
     answer_usages = verdict["answer_usage"].values()
-    labels = (sample.scores or {}).get("error_types") if has_types else None
+    labels = _labels(sample.scores or {}) if has_types else None
     labelling = _checked(_Verdict, (labels and labels.metadata) or {}, f"{where}, error_types")
     return {
         "scorer": scorer,
@@ -224,6 +249,13 @@ def _row(header: EvalLog, sample: Summary, scorer: str, has_types: bool) -> Answ
         "error_types_judge": labelling["judge"],
         "error_types_usage": labelling["judge_usage"],
     }  # fmt: skip
+
+
+def _labels(scores: Mapping[str, ScoreSummary]) -> ScoreSummary | None:
+    """The last labels that an answer got, before a reply without any."""
+    labellings = [score for name, score in scores.items() if name.startswith("error_types")]
+    usable = [score for score in labellings if error_types_of(score.value) is not None]
+    return next(reversed(usable or labellings), None)
 
 
 def _checked(kind: type[M], metadata: Mapping[str, Any], where: str) -> Answer:
@@ -270,7 +302,8 @@ def _complete_runs(answers: pd.DataFrame) -> pd.DataFrame:
     """The runs of each series, without those that are of a part of its tasks only.
 
     Parts of a run (`--limit 1-12` and `13-24`) become one run, and logs of the same tasks further
-    runs, the largest logs first. A trial of a few tasks is no run beside complete ones.
+    runs, the largest logs first. A trial of a few tasks is no run beside complete ones, nor is one
+    that was stopped before half of its tasks had an answer.
     """
     answers["origin"] = pd.factorize(answers["origin"])[0]  # by age
     answers = _without_copies(answers).sort_values(
@@ -284,13 +317,19 @@ def _complete_runs(answers: pd.DataFrame) -> pd.DataFrame:
     answers.loc[is_share, "run"] = answers["uuid"].map(runs).fillna(answers["epoch"]).astype(int)
     by_run = answers.groupby([series, "run"])
     tasks, answered = by_run["id"].transform("size"), by_run["solved"].transform("count")
-    is_part = (tasks < tasks.groupby(series).transform("max")) & ~is_share
-    for (model, log), rows in answers[is_part & (answered > 0)].groupby(["model", "log"]):
-        number = rows["solved"].count()
+    is_part = (tasks < tasks.groupby(series).transform("max")) | (
+        2 * answered < answered.groupby(series).transform("max")
+    )
+    left_out = (is_part & ~is_share) | (answered == 0)
+    for (model, log), rows in answers[left_out].groupby(["model", "log"]):
         logger.warning(
-            "%s: %d answers of %s are not counted: other runs are of more tasks.", log, number, model
+            "%s: a part of a run of %s is left out, %d of %d samples with an answer: other runs have more.",
+            log,
+            model,
+            rows["solved"].count(),
+            len(rows),
         )
-    return answers[~is_part & (answered > 0)].sort_index()
+    return answers[~left_out].sort_index()
 
 
 def _without_copies(answers: pd.DataFrame) -> pd.DataFrame:

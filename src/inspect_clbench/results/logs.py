@@ -21,12 +21,16 @@ from pydantic_core import from_json
 from inspect_clbench.benchmarks import VERDICT_SCORERS
 from inspect_clbench.errors import ClbenchError
 from inspect_clbench.progress import progress
+from inspect_clbench.text import shortened
 
 logger = getLogger(__name__)
 
 # Of the second scorer of the same name Inspect calls the scores `rubric_judge1`.
 _VERDICTS = re.compile(rf"({'|'.join(VERDICT_SCORERS)})[-_]?\d*")
-_JUDGE_IT = "inspect score LOG --scorer inspect_clbench/rubric_judge --action append"
+_JUDGE_IT = "inspect score LOG --scorer inspect_clbench/rubric_judge --action append --overwrite"
+# What stands in a summary in place of metadata that are over 1 KB, and which of them tables need.
+_REMOVED = "Key removed from summary (> 1k)"
+_NEEDED = ("judge", "judge_error", "votes", "answer_usage", "judge_usage")
 _FOREIGN = f"it has no verdicts of rubric_judge; to have its answers judged: {_JUDGE_IT}"
 
 T = TypeVar("T")
@@ -77,6 +81,7 @@ def find_logs(paths: Iterable[str]) -> list[EvalLog]:
     read or whose run has not ended. A file that is named must be of use.
     """
     logs: dict[str, tuple[str, float, EvalLog]] = {}
+    problems: dict[str, tuple[EvalLog | None, str]] = {}
     for path in paths:
         infos = _listed(path)
         for info, (header, problem) in zip(infos, each(_read_header, infos, "Reading headers"), strict=True):
@@ -85,11 +90,18 @@ def find_logs(paths: Iterable[str]) -> list[EvalLog]:
             elif path.endswith((".eval", ".json")):
                 raise ClbenchError(f"{path}: {problem}.")
             elif problem != _FOREIGN:
-                logger.warning("%s is passed over: %s.", readable(info.name), problem)
+                problems[info.name] = header, problem
         if not logs.keys() & {info.name for info in infos}:
             raise ClbenchError(
                 f"{path}: no finished log with verdicts of rubric_judge is there. Give .eval files or folders."
             )
+    retried = {
+        header.eval.task_id: created for created, _, header in sorted(logs.values(), key=lambda log: log[:2])
+    }
+    for name, (header, problem) in problems.items():
+        # Nothing is missing of a run that died where a later log went on with it.
+        if header is None or header.eval.created > retried.get(header.eval.task_id, ""):
+            logger.warning("%s is passed over: %s.", readable(name), problem)
     # A run on several machines writes shards; the log they are merged into holds all their samples.
     merged = {name for name, (*_, header) in logs.items() if header.status == "success"}
     kept = [log for name, log in logs.items() if f"{name.partition('.shards/')[0]}.eval" not in merged]
@@ -120,13 +132,23 @@ def read_summaries(location: str) -> list[Summary]:
     Inspect's reader also validates the input of each sample, which is most of a summary, and takes
     several times as long; it reads what is not a plain `.eval` file.
     """
-    with _named(location):
+    with named(location):
         try:
             with fsspec.open(location, "rb") as file, ZipFile(file) as members:
-                return _SUMMARIES.validate_json(members.read("summaries.json"))
+                summaries = _SUMMARIES.validate_json(members.read("summaries.json"))
         except (BadZipFile, KeyError):
-            summaries = read_eval_log_sample_summaries(location)
-            return _SUMMARIES.validate_python([summary.model_dump() for summary in summaries])
+            validated = read_eval_log_sample_summaries(location)
+            summaries = _SUMMARIES.validate_python([summary.model_dump() for summary in validated])
+    cut = {(str(summary.id), summary.epoch): summary for summary in summaries if _is_cut(summary)}
+    for summary, sample in zip(cut.values(), whole_samples(location, cut), strict=True):
+        for name, score in (summary.scores or {}).items():
+            score.metadata = sample["scores"][name]["metadata"]
+    return summaries
+
+
+def _is_cut(summary: Summary) -> bool:
+    scores = (summary.scores or {}).values()
+    return any((score.metadata or {}).get(key) == _REMOVED for score in scores for key in _NEEDED)
 
 
 def read_samples(answers: pd.DataFrame) -> Iterator[tuple[Hashable, SampleTexts]]:
@@ -141,7 +163,9 @@ def read_samples(answers: pd.DataFrame) -> Iterator[tuple[Hashable, SampleTexts]
             scorers[row.id, row.epoch].append((row.Index, row.scorer))
         samples = progress(whole_samples(str(log), scorers), "Reading answers", len(scorers))
         for sample, scores in zip(samples, scorers.values(), strict=True):
-            yield from ((index, _texts(sample, scorer)) for index, scorer in scores)
+            with named(str(log)):
+                texts = [(index, _texts(sample, scorer)) for index, scorer in scores]
+            yield from texts
 
 
 def whole_samples(log: str, keys: Iterable[tuple[str, int]]) -> Iterator[Mapping[str, Any]]:
@@ -150,7 +174,7 @@ def whole_samples(log: str, keys: Iterable[tuple[str, int]]) -> Iterator[Mapping
     Inspect's reader also validates every event and takes several times as long; it reads what is
     not a plain `.eval` file.
     """
-    with _named(log):
+    with named(log):
         try:
             with fsspec.open(log, "rb") as file, ZipFile(file) as members:
                 yield from (from_json(members.read(f"samples/{id}_epoch_{epoch}.json")) for id, epoch in keys)
@@ -160,13 +184,17 @@ def whole_samples(log: str, keys: Iterable[tuple[str, int]]) -> Iterator[Mapping
 
 
 @contextmanager
-def _named(log: str) -> Iterator[None]:
-    """Errors of reading samples, with the log's name."""
+def named(log: str) -> Iterator[None]:
+    """Whatever goes wrong with a log's content, with the log's name."""
     try:
         yield
+    except ClbenchError:
+        raise
     except Exception as ex:
-        name = readable(log)
-        raise ClbenchError(f"{name}: its samples cannot be read ({ex!r:.200}). Copy the log again.") from ex
+        raise ClbenchError(
+            f"{readable(log)}: cannot be read ({shortened(repr(ex), 200)}). The log is damaged, or other software "
+            "wrote it: copy it again."
+        ) from ex
 
 
 def _listed(path: str) -> list[EvalLogInfo]:
@@ -184,7 +212,7 @@ def _read_header(info: EvalLogInfo) -> tuple[EvalLog | None, str]:
     try:
         header = read_eval_log(info, header_only=True)
     except Exception as ex:
-        return None, f"it cannot be read ({ex}); if its run died: inspect log recover"
+        return None, f"it cannot be read ({shortened(str(ex), 200)}); if its run died: inspect log recover"
     header.location = info.name
     names = [scorer.name for scorer in header.eval.scorers or ()]
     names += [score.name for score in header.results.scores] if header.results else []

@@ -1,6 +1,5 @@
 """What one row of a table is about: answers of one model under the same circumstances, judged alike."""
 
-import json
 from collections.abc import Iterable, Mapping
 from hashlib import sha256
 from typing import Any
@@ -9,7 +8,8 @@ import pandas as pd
 from inspect_ai.log import EvalLog, EvalPlanStep
 
 from inspect_clbench.errors import ClbenchError
-from inspect_clbench.results.logs import readable
+from inspect_clbench.results.logs import named, readable
+from inspect_clbench.text import public_url, redacted
 
 MODEL = ["dataset", "model"]
 CONTESTANT = ["dataset", "draw", "model", "solver", "settings"]
@@ -20,7 +20,7 @@ SERIES = [*CONTESTANT, *JUDGING, "again"]
 # How a name says what tells the series of a model apart.
 _WORDS = {"draw": "{}", "solver": "{}", "settings": "{}", "version": "version {}", "judge": "judge {}",
           "judge_effort": "judge effort {}", "judge_prompt": "prompt {}", "judge_prompt_sha256": "prompt {:.7}",
-          "share": "share {:.3g}", "again": "judged again {}"}  # fmt: skip
+          "again": "judged again {}"}  # fmt: skip
 
 # What makes another contestant of a model. Not the seed: another seed gives a further run.
 _SETTINGS = {"reasoning_effort", "reasoning_tokens", "effort", "verbosity", "temperature",
@@ -30,6 +30,11 @@ Choice = str | Iterable[str] | None
 
 def contestant_of(header: EvalLog) -> dict[str, Any]:
     """Who answered what, as a log's header says it."""
+    with named(header.location):
+        return {"header": header, "log": readable(header.location), **_contestant(header)}
+
+
+def _contestant(header: EvalLog) -> dict[str, Any]:
     spec, metadata = header.eval, header.eval.metadata or {}
     config = spec.model_generate_config.merge(header.plan.config)
     settings = config.model_dump(include=_SETTINGS, exclude_none=True)
@@ -45,10 +50,9 @@ def contestant_of(header: EvalLog) -> dict[str, Any]:
     total = f" of {draw['of']}" if "of" in draw else ""
     contexts = draw.get("contexts") or sum(stratum["drawn_contexts"] for stratum in strata)
     return {
-        "log": readable(header.location),
         "created": spec.created,
         "dataset": spec.dataset.name or spec.task,
-        "source": spec.dataset.location or "",
+        "source": public_url(spec.dataset.location or ""),
         "draw": f"{contexts}{total} contexts, seed {draw['seed']}" if draw else "",
         "model": model,
         "solver": ", ".join(_solver(step, model) for step in solvers),
@@ -60,19 +64,24 @@ def contestant_of(header: EvalLog) -> dict[str, Any]:
 def _solver(step: EvalPlanStep, model: str) -> str:
     # Other files with answers of the same model are further runs.
     arguments = {key: value for key, value in step.params_passed.items() if key != "files" or model == "none"}
-    return step.solver + (f" {json.dumps(arguments)}" if arguments else "")
+    return redacted(" ".join([step.solver, *(f"{key}={value}" for key, value in arguments.items())]))
 
 
 def chosen(rows: pd.DataFrame, column: str, choice: Choice, longer: str = "") -> pd.DataFrame:
-    """The rows with the names that are meant; where none is meant by a part, longer names are looked at."""
+    """The rows whose names are meant; a longer name counts where it is given in full, or where no other has it."""
     if choice is None:
         return rows
     is_chosen = pd.Series(False, rows.index)
     for part in [choice] if isinstance(choice, str) else choice:
-        fits = any(part.casefold() in name.casefold() for name in rows[column])
-        names = rows[column if fits or not longer else longer]
+        is_longer = longer and (part in {*rows[longer]} or not is_in(part, rows[column]))
+        names = rows[longer if is_longer else column]
         is_chosen |= names == _meant(part, names, column)
     return rows[is_chosen].copy()
+
+
+def is_in(part: str, names: Iterable[str]) -> bool:
+    """Whether any of the names has this part."""
+    return any(part.casefold() in name.casefold() for name in names)
 
 
 def _meant(part: str, names: Iterable[str], kind: str) -> str:
@@ -87,13 +96,13 @@ def _meant(part: str, names: Iterable[str], kind: str) -> str:
     return fits[0]
 
 
-def labelled(models: Iterable[str], labels: Mapping[str, str]) -> dict[str, str]:
-    """What models are called, by their names."""
-    names = {model: model for model in models}
-    names |= {_meant(part, [*names], "model"): label for part, label in labels.items()}
-    if len({*names.values()}) < len(names):
+def labelled(names: pd.Series, labels: Mapping[str, str]) -> pd.Series:
+    """Names with labels in the place of those that are meant."""
+    shown = {name: name for name in names.unique()}
+    shown |= {_meant(part, [*shown], "model"): label for part, label in labels.items()}
+    if len({*shown.values()}) < len(shown):
         raise ClbenchError("Two models would have the same name. Give each a label of its own.")
-    return names
+    return names.map(shown)
 
 
 def telling_names(rows: pd.DataFrame, columns: list[str], base: list[str]) -> pd.Series:
@@ -106,13 +115,25 @@ def telling_names(rows: pd.DataFrame, columns: list[str], base: list[str]) -> pd
     """
     kinds = rows[columns].drop_duplicates()
     words = [column for column in _WORDS if column in columns and column not in base]
-    differs = kinds.groupby(base)[words].transform("nunique") > 1
-    if "judge_prompt_sha256" in words:  # prompts of another name have another hash
-        prompts = kinds.groupby([*base, "judge_prompt"])
-        differs["judge_prompt_sha256"] = prompts["judge_prompt_sha256"].transform("nunique") > 1
+    # Those of a share are told from each other only: beside them the others keep their names.
+    groups = [*base, "share"] if "share" in columns else base
+    tells = {key: _tells(kinds, [*groups, "judge_prompt"] if key == "judge_prompt_sha256" else groups, key)
+             for key in words}  # fmt: skip
     names = []
     for place, row in kinds.iterrows():
-        telling = [key for key in words if differs.at[place, key] and row[key] not in ("", "0", 1.0)]
-        details = [_WORDS[key].format(row[key]) for key in telling]
+        details = [_WORDS[key].format(row[key]) for key in words if tells[key][place]]
+        details += [f"share {row['share']:.3g}"] if row.get("share", 1) < 1 else []
         names.append(row[base[-1]] + (f" ({', '.join(details)})" if details else ""))
     return rows[columns].merge(kinds.assign(name=names), "left", columns)["name"].set_axis(rows.index)
+
+
+def _tells(kinds: pd.DataFrame, groups: list[str], key: str) -> pd.Series:
+    """Of which kinds it must be said what they have here: where others of the group have something else.
+
+    One value can go without saying: the default or, where none has that, what most have.
+    """
+    values = kinds.groupby(groups)[key]
+    is_default = kinds[key].isin(["", "0"])
+    has_default = is_default.groupby([kinds[group] for group in groups]).transform("any")
+    is_most = 2 * kinds.groupby([*groups, key])[key].transform("size") > values.transform("size")
+    return (values.transform("nunique") > 1) & ~is_default & (has_default | ~is_most)
