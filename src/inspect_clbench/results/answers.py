@@ -13,7 +13,7 @@ from typing import Annotated, Any, TypeVar
 
 import pandas as pd
 from inspect_ai.log import EvalLog
-from pydantic import AliasChoices, BaseModel, BeforeValidator, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, Field, ValidationError
 from typing_extensions import TypedDict  # which pydantic takes before Python 3.12
 
 from inspect_clbench.benchmarks import error_types_of
@@ -86,8 +86,8 @@ class _Verdict(BaseModel, coerce_numbers_to_str=True):
     share: float = 1.0
     cost: Number = nan
     votes: list[_Vote] | None = None
-    answer_usage: Usage | None = None
-    judge_usage: Usage = Field({}, validation_alias=AliasChoices("judge_usage", "usage_after_run"))
+    answer_usage: Usage = {}
+    judge_usage: Usage = {}
     stands_in_for: dict[str, Text] = {}
 
 
@@ -219,13 +219,6 @@ def _row(header: EvalLog, sample: Summary, scorer: str, has_types: bool) -> Answ
     version = str(header.eval.task_version)
     if verdict["version"] not in ("", version):
         version = f"{verdict['version']} (task {version})"
-    if verdict["answer_usage"] is None:  # no score, or one of version 0.2.0: Inspect counts by model
-        panels = [str((score.metadata or {}).get("judge")) for score in (sample.scores or {}).values()]
-        judges = {*", ".join(panels).split(", ")} - {header.eval.model}
-        usages = sample.model_usage.items()
-        verdict["answer_usage"] = {name: usage for name, usage in usages if name not in judges}
-        judges &= {*verdict["judge"].split(", ")}
-        verdict["judge_usage"] = verdict["judge_usage"] or {n: usage for n, usage in usages if n in judges}
     answer_usages = verdict["answer_usage"].values()
     labels = _labels(sample.scores or {}) if has_types else None
     labelling = _checked(_Verdict, (labels and labels.metadata) or {}, f"{where}, error_types")

@@ -54,7 +54,6 @@ class Summary(BaseModel):
     error: str | None = None
     metadata: dict[str, Any] = {}
     scores: dict[str, ScoreSummary] | None = None
-    model_usage: dict[str, dict[str, Any]] = {}
 
 
 _SUMMARIES = TypeAdapter(list[Summary])

@@ -45,15 +45,13 @@ def _contestant(header: EvalLog) -> dict[str, Any]:
     model = str(model).removeprefix("none/")
     solvers = [step for step in header.plan.steps if step.solver != "generate"]
     draw = metadata.get("draw") or {}
-    # Version 0.2.0 of the package drew otherwise, and wrote how many of each category.
-    strata = draw.get("strata", {}).values()
-    total = f" of {draw['of']}" if "of" in draw else ""
-    contexts = draw.get("contexts") or sum(stratum["drawn_contexts"] for stratum in strata)
+    # Version 0.2.0 of the package wrote only the seed of a draw in this way.
+    contexts = f"{draw.get('contexts', '?')} of {draw.get('of', '?')} contexts"
     return {
         "created": spec.created,
         "dataset": spec.dataset.name or spec.task,
         "source": public_url(spec.dataset.location or ""),
-        "draw": f"{contexts}{total} contexts, seed {draw['seed']}" if draw else "",
+        "draw": f"{contexts}, seed {draw['seed']}" if draw else "",
         "model": model,
         "solver": ", ".join(_solver(step, model) for step in solvers),
         "settings": ", ".join(f"{key.replace('_', ' ')} {value}" for key, value in settings.items()),
