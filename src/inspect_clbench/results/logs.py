@@ -17,10 +17,11 @@ import pandas as pd
 from inspect_ai.log import EvalLog, EvalLogInfo, list_eval_logs, read_eval_log, read_eval_log_sample_summaries
 from pydantic import BaseModel, TypeAdapter
 from pydantic_core import from_json
+from rich.console import Console
+from rich.progress import track
 
 from inspect_clbench.benchmarks import VERDICT_SCORERS
 from inspect_clbench.errors import ClbenchError
-from inspect_clbench.progress import progress
 from inspect_clbench.text import shortened
 
 logger = getLogger(__name__)
@@ -122,7 +123,13 @@ def each(read: Callable[[T], R], items: Sequence[T], title: str) -> Iterator[R]:
     """What is read of each item, a few at a time, with a bar where it takes long."""
     # A log of three full runs takes 300 MB while it is read: not a thread for every core.
     with ThreadPoolExecutor(max_workers=4) as pool:
-        yield from progress(pool.map(read, items), title, len(items))
+        yield from _watched(pool.map(read, items), title, len(items))
+
+
+def _watched(items: Iterable[T], title: str, total: int) -> Iterable[T]:
+    """The items, with a bar on stderr where somebody watches."""
+    console = Console(stderr=True)
+    return track(items, title, total, console=console, transient=True, disable=not console.is_terminal)
 
 
 def read_summaries(location: str) -> list[Summary]:
@@ -160,7 +167,7 @@ def read_samples(answers: pd.DataFrame) -> Iterator[tuple[Hashable, SampleTexts]
         scorers: defaultdict[tuple[str, int], list[tuple[Hashable, str]]] = defaultdict(list)
         for row in rows.itertuples():
             scorers[row.id, row.epoch].append((row.Index, row.scorer))
-        samples = progress(whole_samples(str(log), scorers), "Reading answers", len(scorers))
+        samples = _watched(whole_samples(str(log), scorers), "Reading answers", len(scorers))
         for sample, scores in zip(samples, scorers.values(), strict=True):
             with named(str(log)):
                 texts = [(index, _texts(sample, scorer)) for index, scorer in scores]
