@@ -10,7 +10,7 @@ import pytest
 
 SOURCE = Path(__file__).parents[1] / "src" / "inspect_clbench"
 ORDER = ["text", "errors", "files", "benchmarks", "data", "judge", "metrics", "replay", "scoring",
-         "error_types", "exam", "tasks", "demo", "_registry", "results", "regrade", "cli", "__main__"]  # fmt: skip
+         "error_types", "exam", "tasks", "demo", "_registry", "results", "regrade", "cli"]  # fmt: skip
 # Results read logs: of the core they know the benchmarks and, for plans and files, the rows and tasks.
 RESULTS_KNOW = {"text", "errors", "files", "benchmarks", "data", "judge", "replay", "tasks"}
 LONGEST_CHAIN = 9
