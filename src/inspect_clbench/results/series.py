@@ -13,7 +13,8 @@ from inspect_clbench.text import public_url, redacted
 
 MODEL = ["dataset", "model"]
 CONTESTANT = ["dataset", "draw", "model", "solver", "settings"]
-JUDGING = ["judge", "judge_effort", "judge_prompt", "judge_prompt_sha256", "version", "share"]
+JUDGE = ["judge", "judge_effort", "judge_prompt", "judge_prompt_sha256"]
+JUDGING = [*JUDGE, "version", "share"]
 SERIES = [*CONTESTANT, *JUDGING, "again"]
 """The columns that say which answers belong together; `name` is short for all of them."""
 
