@@ -95,17 +95,15 @@ def find_logs(paths: Iterable[str]) -> list[EvalLog]:
             raise ClbenchError(
                 f"{path}: no finished log with verdicts of rubric_judge is there. Give .eval files or folders."
             )
-    retried = {
-        header.eval.task_id: created for created, _, header in sorted(logs.values(), key=lambda log: log[:2])
-    }
+    by_age = sorted(logs.items(), key=lambda log: log[1][:2])
+    retried = {header.eval.task_id: created for _, (created, _, header) in by_age}
     for name, (header, problem) in problems.items():
         # Nothing is missing of a run that died where a later log went on with it.
         if header is None or header.eval.created > retried.get(header.eval.task_id, ""):
             logger.warning("%s is passed over: %s.", readable(name), problem)
     # A run on several machines writes shards; the log they are merged into holds all their samples.
     merged = {name for name, (*_, header) in logs.items() if header.status == "success"}
-    kept = [log for name, log in logs.items() if f"{name.partition('.shards/')[0]}.eval" not in merged]
-    return [header for *_, header in sorted(kept, key=lambda log: log[:2])]
+    return [header for name, (*_, header) in by_age if f"{name.partition('.shards/')[0]}.eval" not in merged]
 
 
 def verdict_scores(names: Iterable[str]) -> list[str]:
