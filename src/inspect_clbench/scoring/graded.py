@@ -120,5 +120,4 @@ def _graded_records(path: str) -> Iterator[tuple[int, Any]]:
 def _sha256(records: Iterator[Any]) -> str:
     """A hash of answers and scores that does not depend on the order of the rows."""
     answers = [repr((task_of(record), record.get("model_output"), record["score"])) for record in records]
-    digests = sorted(hashlib.sha256(answer.encode(errors="surrogatepass")).digest() for answer in answers)
-    return hashlib.sha256(b"".join(digests)).hexdigest()
+    return hashlib.sha256("\n".join(sorted(answers)).encode(errors="surrogatepass")).hexdigest()
