@@ -19,6 +19,7 @@ from typing_extensions import TypedDict  # which pydantic takes before Python 3.
 from inspect_clbench.benchmarks import error_types_of
 from inspect_clbench.errors import ClbenchError
 from inspect_clbench.results.logs import (
+    JUDGE_IT,
     ScoreSummary,
     Summary,
     each,
@@ -129,7 +130,7 @@ def answers_df(
     if all(isnan(row["solved"]) for row in rows):
         raise ClbenchError(
             f"{contestants['log'].iloc[0]}: no answer with a verdict. Complete the run with inspect eval-retry, or "
-            "have it judged: inspect score LOG --scorer inspect_clbench/rubric_judge --action append --overwrite"
+            f"have it judged: {JUDGE_IT}"
         )
     answers = chosen(pd.DataFrame(rows), "judge", judge)
     is_of_model = {part: is_in(part, answers["model"]) for part in labels or {}}

@@ -28,11 +28,11 @@ logger = getLogger(__name__)
 
 # Of the second scorer of the same name Inspect calls the scores `rubric_judge1`.
 _VERDICTS = re.compile(rf"({'|'.join(VERDICT_SCORERS)})[-_]?\d*")
-_JUDGE_IT = "inspect score LOG --scorer inspect_clbench/rubric_judge --action append --overwrite"
+JUDGE_IT = "inspect score LOG --scorer inspect_clbench/rubric_judge --action append --overwrite"
 # What stands in a summary in place of metadata that are over 1 KB, and which of them tables need.
 _REMOVED = "Key removed from summary (> 1k)"
 _NEEDED = ("judge", "judge_error", "votes", "answer_usage", "judge_usage")
-_FOREIGN = f"it has no verdicts of rubric_judge; to have its answers judged: {_JUDGE_IT}"
+_FOREIGN = f"it has no verdicts of rubric_judge; to have its answers judged: {JUDGE_IT}"
 
 T = TypeVar("T")
 R = TypeVar("R")
