@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 SOURCE = Path(__file__).parents[1] / "src" / "inspect_clbench"
-ORDER = ["text", "errors", "files", "progress", "benchmarks", "data", "judge", "metrics", "replay", "scoring",
-         "error_types", "exam", "tasks", "demo", "_registry", "results", "regrade", "cli", "__main__"]  # fmt: skip
+ORDER = ["text", "errors", "files", "benchmarks", "data", "judge", "metrics", "replay", "scoring",
+         "error_types", "exam", "tasks", "demo", "_registry", "results", "regrade", "cli"]  # fmt: skip
 # Results read logs: of the core they know the benchmarks and, for plans and files, the rows and tasks.
-RESULTS_KNOW = {"text", "errors", "files", "progress", "benchmarks", "data", "judge", "replay", "tasks"}
+RESULTS_KNOW = {"text", "errors", "files", "benchmarks", "data", "judge", "replay", "tasks"}
 LONGEST_CHAIN = 9
 MODULES = {
     ".".join(path.relative_to(SOURCE.parent).with_suffix("").parts).removesuffix(".__init__"): path

@@ -84,7 +84,7 @@ def test_keys_and_escapes_are_not_printed(tmp_path: Path, monkeypatch: pytest.Mo
 def test_a_table_in_a_pipe_has_no_colours_and_the_width_of_columns(folder: str) -> None:
     environment = os.environ | {"COLUMNS": "60"}
     process = subprocess.run(
-        [sys.executable, "-m", "inspect_clbench", "report", folder],
+        [Path(sys.executable).with_name("clbench"), "report", folder],
         capture_output=True,
         env=environment,
         check=True,

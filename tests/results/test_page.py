@@ -163,3 +163,10 @@ def test_nothing_but_its_own_script_runs_in_the_page(written: list[Path]) -> Non
     assert "unsafe" not in policy[1]
     assert not re.search(r"innerHTML|outerHTML|insertAdjacent|document\.write|eval\(", content)
     assert not re.search(r"https?://(?!www\.w3\.org)", content)
+
+
+def test_imported_answers_have_no_costs(answers: pd.DataFrame, tmp_path: Path) -> None:
+    nothing: list[dict[str, Any]] = [{} for _ in answers.index]
+    imported = answers.assign(answer_usage=nothing, judge_usage=nothing, error_types_usage=nothing)
+    (page,) = explore(imported, tmp_path / "imported.html", without=["answers"])
+    assert "costs" not in part(page, "results")

@@ -11,11 +11,10 @@ from inspect_clbench.errors import ClbenchError
 from inspect_clbench.results.answers import dataset_of
 from inspect_clbench.results.estimates import alpha, bootstrap, kappa
 from inspect_clbench.results.report import methods_line
-from inspect_clbench.results.series import telling_names
+from inspect_clbench.results.series import JUDGE, telling_names
 from inspect_clbench.results.table import Column, Table, count, interval, short_names
 
 LETTERS = {"y": 1.0, "n": 0.0}  # of a judge's list of rubrics; others say neither
-ASKED_AS = ["judge", "judge_effort", "judge_prompt", "judge_prompt_sha256"]
 PAIR = ["both_yes", "only_first", "only_second", "both_no"]
 
 METHODS = (
@@ -62,10 +61,10 @@ def _votes(answers: pd.DataFrame) -> pd.DataFrame:
     # An empty answer went to no judge; what has no score was not judged, or is of no share.
     judged = answers[answers["solved"].notna() & (answers["reason"] != "no_response")]
     judged = judged[judged["stand_in"] == ""]  # the verdict of a third judge
-    columns = ["answer", "context_id", *ASKED_AS, "solved", "status"]
+    columns = ["answer", "context_id", *JUDGE, "solved", "status"]
     votes = pd.DataFrame((vote for row in judged.itertuples() for vote in _votes_of(row)), columns=columns)
-    votes["again"] = votes.groupby(["answer", *ASKED_AS]).cumcount().astype(str)
-    votes["judge"] = telling_names(votes, [*ASKED_AS, "again"], ["judge"])
+    votes["again"] = votes.groupby(["answer", *JUDGE]).cumcount().astype(str)
+    votes["judge"] = telling_names(votes, [*JUDGE, "again"], ["judge"])
     return votes
 
 

@@ -3,7 +3,7 @@
 Every table, picture and page starts from this frame.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import product
 from logging import getLogger
@@ -13,12 +13,13 @@ from typing import Annotated, Any, TypeVar
 
 import pandas as pd
 from inspect_ai.log import EvalLog
-from pydantic import AliasChoices, BaseModel, BeforeValidator, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, Field, ValidationError
 from typing_extensions import TypedDict  # which pydantic takes before Python 3.12
 
 from inspect_clbench.benchmarks import error_types_of
 from inspect_clbench.errors import ClbenchError
 from inspect_clbench.results.logs import (
+    JUDGE_IT,
     ScoreSummary,
     Summary,
     each,
@@ -86,8 +87,8 @@ class _Verdict(BaseModel, coerce_numbers_to_str=True):
     share: float = 1.0
     cost: Number = nan
     votes: list[_Vote] | None = None
-    answer_usage: Usage | None = None
-    judge_usage: Usage = Field({}, validation_alias=AliasChoices("judge_usage", "usage_after_run"))
+    answer_usage: Usage = {}
+    judge_usage: Usage = {}
     stands_in_for: dict[str, Text] = {}
 
 
@@ -129,7 +130,7 @@ def answers_df(
     if all(isnan(row["solved"]) for row in rows):
         raise ClbenchError(
             f"{contestants['log'].iloc[0]}: no answer with a verdict. Complete the run with inspect eval-retry, or "
-            "have it judged: inspect score LOG --scorer inspect_clbench/rubric_judge --action append --overwrite"
+            f"have it judged: {JUDGE_IT}"
         )
     answers = chosen(pd.DataFrame(rows), "judge", judge)
     is_of_model = {part: is_in(part, answers["model"]) for part in labels or {}}
@@ -139,7 +140,7 @@ def answers_df(
     _check_same_tasks(answers)
     answers = _complete_runs(_filled(answers)).reset_index(drop=True)
     answers["name"] = labelled(telling_names(answers, SERIES, MODEL), of_names)
-    return answers.drop(columns=["header", "origin", "planned", "scored"])
+    return answers.drop(columns=["header", "origin", "planned"])
 
 
 def dataset_of(answers: pd.DataFrame) -> str:
@@ -163,51 +164,50 @@ def _answers(contestant: Answer) -> list[Answer]:
     header, spec = contestant["header"], contestant["header"].eval
     with named(header.location):
         samples = read_summaries(header.location)
-        scorers = verdict_scores(name for sample in samples for name in sample.scores or ())
         reached = {(str(sample.id), sample.epoch) for sample in samples}
         planned = [str(id) for id in spec.dataset.sample_ids or ()]
         missing = {*product(planned, range(1, (spec.config.epochs or 1) + 1))} - reached
         samples += [Summary(id=id, epoch=epoch) for id, epoch in sorted(missing)]
         samples.sort(key=lambda sample: sample.epoch)
-        rows: list[Answer] = []
-        for scorer in scorers:
-            # Error types are of what the first judge failed.
-            verdicts = [_row(header, sample, scorer, has_types=scorer == scorers[0]) for sample in samples]
-            # A sample that ended in an error names no judge, nor did empty answers in version 0.2.0.
-            counts = Counter(_judging(row) for row in verdicts if row["judge"])
-            usual = dict(zip(JUDGING, counts.most_common(1)[0][0], strict=True)) if counts else {}
-            rows += [contestant | row | ({} if row["judge"] else usual) for row in verdicts]
-        return [row | {"planned": len(planned)} for row in _by_judge(rows)]
+        rows = _by_judge(header, samples)
+        return [contestant | row | {"planned": len(planned)} for row in rows]
 
 
-def _by_judge(rows: list[Answer]) -> Iterator[Answer]:
+def _by_judge(header: EvalLog, samples: list[Summary]) -> Iterator[Answer]:
     """The verdicts of each judge, and their absence where a sample should have one.
 
     The name of a score does not tell whose it is. Inspect gives the next one that a sample has free:
     after a judge of a share of the answers, the next judge's scores have two names.
     """
-    seen = Counter((row["uuid"], *_judging(row)) for row in rows if row["scored"])
-    passes: Counter[tuple[Any, ...]] = Counter()  # how often a judge went over the answers
-    for (_, *judging), times in seen.items():
-        passes[tuple(judging)] = max(passes[tuple(judging)], times)
-    again: Counter[tuple[Any, ...]] = Counter()
-    for row in rows:
-        key = (row["uuid"], *_judging(row))
-        # What lies outside a share was not to be scored, and is not missing.
-        is_missing = not row["scored"] and row["share"] == 1 and seen[key] < passes[_judging(row)]
-        if row["scored"] or is_missing:
-            yield row | {"again": str(again[key])}
-            seen[key] += is_missing
-            again[key] += 1
+    scored = [
+        _row(header, sample, name) for sample in samples for name in verdict_scores(sample.scores or ())
+    ]
+    # Scores of empty answers named no judge in version 0.2.0.
+    usual = {row["scorer"]: {key: row[key] for key in JUDGING} for row in scored if row["judge"]}
+    passes: defaultdict[tuple[Any, ...], dict[tuple[str, int], Answer]] = defaultdict(dict)
+    times: Counter[tuple[Any, ...]] = Counter()  # how often a judge has judged a sample
+    for row in scored:
+        row |= {} if row["judge"] else usual.get(row["scorer"], {})
+        judging = [row[key] for key in JUDGING]
+        row["again"] = str(times[row["uuid"], *judging])
+        times[row["uuid"], *judging] += 1
+        passes[row["again"], *judging][row["id"], row["epoch"]] = row
+    for verdicts in passes.values():
+        first = next(iter(verdicts.values()))
+        for sample in samples:
+            key = str(sample.id), sample.epoch
+            if key in verdicts:
+                yield verdicts[key]
+            elif first["share"] == 1:  # what lies outside a share was not to be scored
+                yield _row(header, sample) | {
+                    column: first[column] for column in ("scorer", "again", *JUDGING)
+                }
 
 
-def _judging(row: Answer) -> tuple[Any, ...]:
-    return tuple(row[key] for key in JUDGING)
-
-
-def _row(header: EvalLog, sample: Summary, scorer: str, has_types: bool) -> Answer:
+def _row(header: EvalLog, sample: Summary, scorer: str = "") -> Answer:
     where = f"{readable(header.location)}, sample {sample.id}, epoch {sample.epoch}"
-    score = (sample.scores or {}).get(scorer)
+    scores = sample.scores or {}
+    score = scores.get(scorer)
     task = _checked(_Task, sample.metadata, where)
     verdict = _checked(_Verdict, (score and score.metadata) or {}, f"{where}, {scorer}")
     # A verdict of `regrade --judge` belongs to the judge in whose place it was asked for.
@@ -219,15 +219,9 @@ def _row(header: EvalLog, sample: Summary, scorer: str, has_types: bool) -> Answ
     version = str(header.eval.task_version)
     if verdict["version"] not in ("", version):
         version = f"{verdict['version']} (task {version})"
-    if verdict["answer_usage"] is None:  # no score, or one of version 0.2.0: Inspect counts by model
-        panels = [str((score.metadata or {}).get("judge")) for score in (sample.scores or {}).values()]
-        judges = {*", ".join(panels).split(", ")} - {header.eval.model}
-        usages = sample.model_usage.items()
-        verdict["answer_usage"] = {name: usage for name, usage in usages if name not in judges}
-        judges &= {*verdict["judge"].split(", ")}
-        verdict["judge_usage"] = verdict["judge_usage"] or {n: usage for n, usage in usages if n in judges}
     answer_usages = verdict["answer_usage"].values()
-    labels = _labels(sample.scores or {}) if has_types else None
+    # Error types are of what the first judge failed.
+    labels = _labels(scores) if scorer in verdict_scores(scores)[:1] else None
     labelling = _checked(_Verdict, (labels and labels.metadata) or {}, f"{where}, error_types")
     return {
         "scorer": scorer,
@@ -237,7 +231,6 @@ def _row(header: EvalLog, sample: Summary, scorer: str, has_types: bool) -> Answ
         "epoch": sample.epoch,
         **task,
         "reached": bool(sample.uuid),
-        "scored": score is not None,
         "solved": _SOLVED[value],
         "reason": (score and score.reason) or "",
         "error": sample.error or "",

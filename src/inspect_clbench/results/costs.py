@@ -45,8 +45,6 @@ def costs(answers: pd.DataFrame, prices: str | PathLike[str] | None = None) -> T
     """
     dataset = dataset_of(answers)
     rows = _rows(answers, read_prices(prices))
-    if not rows:
-        raise ClbenchError("No tokens in these logs: imported and replayed answers have none.")
     frame = pd.DataFrame(
         rows, columns=["name", "role", "model", *TOKENS, "usd", "usd_per_run", "usd_per_solved"]
     )
@@ -152,7 +150,8 @@ def _notes(answers: pd.DataFrame, frame: pd.DataFrame) -> list[str]:
     has_tokens = answers["answer_usage"].map(bool).groupby(answers["name"], sort=False).any()
     if silent := [name for name in has_tokens.index if not has_tokens[name]]:
         notes.append(
-            f"No tokens of the model itself: {', '.join(silent)}. Imported and replayed answers have none."
+            f"No tokens of the model itself: {', '.join(silent)}. Imported and replayed answers have none, nor "
+            "have scores of version 0.2.0."
         )
     unpriced = frame.loc[frame["usd"].isna(), "model"]
     return [*notes, price_note(unpriced)] if len(unpriced) else notes

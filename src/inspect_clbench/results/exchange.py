@@ -187,8 +187,6 @@ def _grades(sample: SampleTexts) -> dict[str, Any]:
     solved = sample.score["value"] in ("C", 1)
     votes = metadata.get("votes") or []
     status = [_WORDS[letter] for letter in metadata.get("status") or ""]
-    if not votes:  # version 0.2.0 kept the judge's own list
-        status = metadata.get("requirement_status") or status
     # Of a panel that of a judge who voted as the majority did.
     agreeing = [
         text for text, vote in zip(sample.rationales, votes, strict=False) if vote["solved"] is solved

@@ -17,21 +17,22 @@ import pandas as pd
 from inspect_ai.log import EvalLog, EvalLogInfo, list_eval_logs, read_eval_log, read_eval_log_sample_summaries
 from pydantic import BaseModel, TypeAdapter
 from pydantic_core import from_json
+from rich.console import Console
+from rich.progress import track
 
 from inspect_clbench.benchmarks import VERDICT_SCORERS
 from inspect_clbench.errors import ClbenchError
-from inspect_clbench.progress import progress
 from inspect_clbench.text import shortened
 
 logger = getLogger(__name__)
 
 # Of the second scorer of the same name Inspect calls the scores `rubric_judge1`.
 _VERDICTS = re.compile(rf"({'|'.join(VERDICT_SCORERS)})[-_]?\d*")
-_JUDGE_IT = "inspect score LOG --scorer inspect_clbench/rubric_judge --action append --overwrite"
+JUDGE_IT = "inspect score LOG --scorer inspect_clbench/rubric_judge --action append --overwrite"
 # What stands in a summary in place of metadata that are over 1 KB, and which of them tables need.
 _REMOVED = "Key removed from summary (> 1k)"
 _NEEDED = ("judge", "judge_error", "votes", "answer_usage", "judge_usage")
-_FOREIGN = f"it has no verdicts of rubric_judge; to have its answers judged: {_JUDGE_IT}"
+_FOREIGN = f"it has no verdicts of rubric_judge; to have its answers judged: {JUDGE_IT}"
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -54,7 +55,6 @@ class Summary(BaseModel):
     error: str | None = None
     metadata: dict[str, Any] = {}
     scores: dict[str, ScoreSummary] | None = None
-    model_usage: dict[str, dict[str, Any]] = {}
 
 
 _SUMMARIES = TypeAdapter(list[Summary])
@@ -95,17 +95,15 @@ def find_logs(paths: Iterable[str]) -> list[EvalLog]:
             raise ClbenchError(
                 f"{path}: no finished log with verdicts of rubric_judge is there. Give .eval files or folders."
             )
-    retried = {
-        header.eval.task_id: created for created, _, header in sorted(logs.values(), key=lambda log: log[:2])
-    }
+    by_age = sorted(logs.items(), key=lambda log: log[1][:2])
+    retried = {header.eval.task_id: created for _, (created, _, header) in by_age}
     for name, (header, problem) in problems.items():
         # Nothing is missing of a run that died where a later log went on with it.
         if header is None or header.eval.created > retried.get(header.eval.task_id, ""):
             logger.warning("%s is passed over: %s.", readable(name), problem)
     # A run on several machines writes shards; the log they are merged into holds all their samples.
     merged = {name for name, (*_, header) in logs.items() if header.status == "success"}
-    kept = [log for name, log in logs.items() if f"{name.partition('.shards/')[0]}.eval" not in merged]
-    return [header for *_, header in sorted(kept, key=lambda log: log[:2])]
+    return [header for name, (*_, header) in by_age if f"{name.partition('.shards/')[0]}.eval" not in merged]
 
 
 def verdict_scores(names: Iterable[str]) -> list[str]:
@@ -123,7 +121,13 @@ def each(read: Callable[[T], R], items: Sequence[T], title: str) -> Iterator[R]:
     """What is read of each item, a few at a time, with a bar where it takes long."""
     # A log of three full runs takes 300 MB while it is read: not a thread for every core.
     with ThreadPoolExecutor(max_workers=4) as pool:
-        yield from progress(pool.map(read, items), title, len(items))
+        yield from _watched(pool.map(read, items), title, len(items))
+
+
+def _watched(items: Iterable[T], title: str, total: int) -> Iterable[T]:
+    """The items, with a bar on stderr where somebody watches."""
+    console = Console(stderr=True)
+    return track(items, title, total, console=console, transient=True, disable=not console.is_terminal)
 
 
 def read_summaries(location: str) -> list[Summary]:
@@ -161,7 +165,7 @@ def read_samples(answers: pd.DataFrame) -> Iterator[tuple[Hashable, SampleTexts]
         scorers: defaultdict[tuple[str, int], list[tuple[Hashable, str]]] = defaultdict(list)
         for row in rows.itertuples():
             scorers[row.id, row.epoch].append((row.Index, row.scorer))
-        samples = progress(whole_samples(str(log), scorers), "Reading answers", len(scorers))
+        samples = _watched(whole_samples(str(log), scorers), "Reading answers", len(scorers))
         for sample, scores in zip(samples, scorers.values(), strict=True):
             with named(str(log)):
                 texts = [(index, _texts(sample, scorer)) for index, scorer in scores]

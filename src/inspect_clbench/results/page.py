@@ -121,10 +121,9 @@ def _results(answers: pd.DataFrame, main: Table, places: dict[str, int], prices:
         results["facts"] += [str(ex)] if len(places) > 1 else []
     with suppress(ClbenchError):  # no failed answer has error types
         results["errors"] = _table(errors(answers), to_model)
-    if answers["answer_usage"].notna().any():
-        used = costs(answers, prices)
-        if used.frame["usd"].notna().any():
-            results["costs"] = _table(used)
+    used = costs(answers, prices)
+    if used.frame["usd"].notna().any():
+        results["costs"] = _table(used)
     return results
 
 

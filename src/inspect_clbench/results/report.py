@@ -12,10 +12,10 @@ from inspect_clbench.benchmarks import BENCHMARKS, LENGTH_LIMITS
 from inspect_clbench.errors import ClbenchError
 from inspect_clbench.results.answers import dataset_of, full_scores
 from inspect_clbench.results.estimates import all_of, any_of, solving_rate
+from inspect_clbench.results.series import JUDGE
 from inspect_clbench.results.table import Column, Table, count, interval, mean_std, percent, short_names
 
 OVERALL = "Overall"
-JUDGE = ["judge", "judge_effort", "judge_prompt", "judge_prompt_sha256"]
 FIGURES = ("mean", "std", "stderr", "low", "high")
 THRESHOLDS = range(60, 101, 5)
 K = 1024  # nearer to the task counts of the paper's bins than 1,000

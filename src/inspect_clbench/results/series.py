@@ -13,7 +13,8 @@ from inspect_clbench.text import public_url, redacted
 
 MODEL = ["dataset", "model"]
 CONTESTANT = ["dataset", "draw", "model", "solver", "settings"]
-JUDGING = ["judge", "judge_effort", "judge_prompt", "judge_prompt_sha256", "version", "share"]
+JUDGE = ["judge", "judge_effort", "judge_prompt", "judge_prompt_sha256"]
+JUDGING = [*JUDGE, "version", "share"]
 SERIES = [*CONTESTANT, *JUDGING, "again"]
 """The columns that say which answers belong together; `name` is short for all of them."""
 
@@ -31,34 +32,30 @@ Choice = str | Iterable[str] | None
 def contestant_of(header: EvalLog) -> dict[str, Any]:
     """Who answered what, as a log's header says it."""
     with named(header.location):
-        return {"header": header, "log": readable(header.location), **_contestant(header)}
-
-
-def _contestant(header: EvalLog) -> dict[str, Any]:
-    spec, metadata = header.eval, header.eval.metadata or {}
-    config = spec.model_generate_config.merge(header.plan.config)
-    settings = config.model_dump(include=_SETTINGS, exclude_none=True)
-    if "system_message" in settings:
-        settings["system_message"] = sha256(settings["system_message"].encode()).hexdigest()[:7]
-    # Of imported and of replayed answers (`--model none/NAME`), who gave them; 0.2.0 wrote it elsewhere.
-    model = metadata.get("model_name") or (spec.solver_args or {}).get("model_name") or spec.model
-    model = str(model).removeprefix("none/")
-    solvers = [step for step in header.plan.steps if step.solver != "generate"]
-    draw = metadata.get("draw") or {}
-    # Version 0.2.0 of the package drew otherwise, and wrote how many of each category.
-    strata = draw.get("strata", {}).values()
-    total = f" of {draw['of']}" if "of" in draw else ""
-    contexts = draw.get("contexts") or sum(stratum["drawn_contexts"] for stratum in strata)
-    return {
-        "created": spec.created,
-        "dataset": spec.dataset.name or spec.task,
-        "source": public_url(spec.dataset.location or ""),
-        "draw": f"{contexts}{total} contexts, seed {draw['seed']}" if draw else "",
-        "model": model,
-        "solver": ", ".join(_solver(step, model) for step in solvers),
-        "settings": ", ".join(f"{key.replace('_', ' ')} {value}" for key, value in settings.items()),
-        "effort": config.reasoning_effort or config.effort or "",
-    }
+        spec, metadata = header.eval, header.eval.metadata or {}
+        config = spec.model_generate_config.merge(header.plan.config)
+        settings = config.model_dump(include=_SETTINGS, exclude_none=True)
+        if "system_message" in settings:
+            settings["system_message"] = sha256(settings["system_message"].encode()).hexdigest()[:7]
+        # Of imported and of replayed answers (`--model none/NAME`), who gave them; 0.2.0 wrote it elsewhere.
+        model = metadata.get("model_name") or (spec.solver_args or {}).get("model_name") or spec.model
+        model = str(model).removeprefix("none/")
+        solvers = [step for step in header.plan.steps if step.solver != "generate"]
+        draw = metadata.get("draw") or {}
+        # Version 0.2.0 of the package wrote only the seed of a draw in this way.
+        contexts = f"{draw.get('contexts', '?')} of {draw.get('of', '?')} contexts"
+        return {
+            "header": header,
+            "log": readable(header.location),
+            "created": spec.created,
+            "dataset": spec.dataset.name or spec.task,
+            "source": public_url(spec.dataset.location or ""),
+            "draw": f"{contexts}, seed {draw['seed']}" if draw else "",
+            "model": model,
+            "solver": ", ".join(_solver(step, model) for step in solvers),
+            "settings": ", ".join(f"{key.replace('_', ' ')} {value}" for key, value in settings.items()),
+            "effort": config.reasoning_effort or config.effort or "",
+        }
 
 
 def _solver(step: EvalPlanStep, model: str) -> str:

@@ -11,7 +11,7 @@ from inspect_ai.model import ModelUsage
 from inspect_ai.scorer import Score, Scorer, Target, scorer
 from inspect_ai.solver import TaskState
 
-from inspect_clbench.benchmarks import GRADING_KEYS, NO_VERDICT, Benchmark
+from inspect_clbench.benchmarks import CLBENCH, GRADING_KEYS, NO_VERDICT, Benchmark
 from inspect_clbench.data.rows import benchmark_of_rows, read_samples, task_of
 from inspect_clbench.data.sources import read_file
 from inspect_clbench.errors import ClbenchError
@@ -41,7 +41,7 @@ def read_graded(paths: Sequence[str]) -> GradedRuns:
     """
     benchmark: Benchmark | None = None
     samples: dict[str, Sample] = {}
-    runs: dict[str, str] = {}
+    digests = []
     for path in paths:
         records = list(_graded_records(path))
         benchmark = benchmark or benchmark_of_rows(records)
@@ -52,15 +52,8 @@ def read_graded(paths: Sequence[str]) -> GradedRuns:
                     f"{path}, task {sample.id}: messages, rubrics or metadata differ from those in an earlier "
                     "file. Import runs of the same rows together, others by themselves."
                 )
-        digest = _sha256(record for _, record in records)
-        if digest in runs:
-            raise ClbenchError(
-                f"{path}: the same answers and scores as in {runs[digest]}. Name each run once."
-            )
-        runs[digest] = path
-    if benchmark is None:
-        raise ClbenchError("No file was named. Name the graded files, one per run.")
-    return GradedRuns(benchmark, list(samples.values()), list(runs))
+        digests.append(_sha256(record for _, record in records))
+    return GradedRuns(benchmark or CLBENCH, list(samples.values()), digests)
 
 
 @scorer(metrics=clbench_metrics())
@@ -127,5 +120,4 @@ def _graded_records(path: str) -> Iterator[tuple[int, Any]]:
 def _sha256(records: Iterator[Any]) -> str:
     """A hash of answers and scores that does not depend on the order of the rows."""
     answers = [repr((task_of(record), record.get("model_output"), record["score"])) for record in records]
-    digests = sorted(hashlib.sha256(answer.encode(errors="surrogatepass")).digest() for answer in answers)
-    return hashlib.sha256(b"".join(digests)).hexdigest()
+    return hashlib.sha256("\n".join(sorted(answers)).encode(errors="surrogatepass")).hexdigest()
