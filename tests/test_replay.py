@@ -205,8 +205,9 @@ GOOD = [graded(record, 1) for record in ROWS]
         ([[GOOD[0], GOOD[0]]], "run0.jsonl, row 2, task t1: this task id already stands in row 1"),
         ([[GOOD[0] | {"rubrics": []}]], "run0.jsonl, row 1, task t1: rubrics"),
         ([[]], "run0.jsonl: the dataset has no rows"),
+        ([GOOD, GOOD[::-1]], "run1.jsonl: the same answers and scores as in "),
         ([GOOD, [GOOD[0] | {"rubrics": ["Another."]}]], "run1.jsonl, task t1: messages, rubrics or metadata differ"),
-        ([], "name the files, one per run"),
+        ([], "No file was named"),
     ],
 )  # fmt: skip
 def test_files_that_are_no_runs_of_the_same_tasks(runs: list[list[Row]], fault: str, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from inspect_ai.model import ModelUsage
 from inspect_ai.scorer import Score, Scorer, Target, scorer
 from inspect_ai.solver import TaskState
 
-from inspect_clbench.benchmarks import CLBENCH, GRADING_KEYS, NO_VERDICT, Benchmark
+from inspect_clbench.benchmarks import GRADING_KEYS, NO_VERDICT, Benchmark
 from inspect_clbench.data.rows import benchmark_of_rows, read_samples, task_of
 from inspect_clbench.data.sources import read_file
 from inspect_clbench.errors import ClbenchError
@@ -41,7 +41,7 @@ def read_graded(paths: Sequence[str]) -> GradedRuns:
     """
     benchmark: Benchmark | None = None
     samples: dict[str, Sample] = {}
-    digests = []
+    runs: dict[str, str] = {}
     for path in paths:
         records = list(_graded_records(path))
         benchmark = benchmark or benchmark_of_rows(records)
@@ -52,8 +52,15 @@ def read_graded(paths: Sequence[str]) -> GradedRuns:
                     f"{path}, task {sample.id}: messages, rubrics or metadata differ from those in an earlier "
                     "file. Import runs of the same rows together, others by themselves."
                 )
-        digests.append(_sha256(record for _, record in records))
-    return GradedRuns(benchmark or CLBENCH, list(samples.values()), digests)
+        digest = _sha256(record for _, record in records)
+        if digest in runs:
+            raise ClbenchError(
+                f"{path}: the same answers and scores as in {runs[digest]}. Name each run once."
+            )
+        runs[digest] = path
+    if benchmark is None:
+        raise ClbenchError("No file was named. Name the graded files, one per run.")
+    return GradedRuns(benchmark, list(samples.values()), list(runs))
 
 
 @scorer(metrics=clbench_metrics())
