@@ -1,6 +1,7 @@
 """Asking again for the rows without a verdict, and for no others."""
 
 import shutil
+import signal
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -16,6 +17,7 @@ from inspect_clbench.regrade import regrade
 from inspect_clbench.results import agreement, answers_df, report
 from inspect_clbench.scoring.rubric_judge import rubric_judge
 from tests.support.builders import metrics_of, row, run_eval, verdict, write_rows
+from tests.support.command import clbench
 from tests.support.s3 import s3_client
 from tests.support.server import Call, LoopbackServer, Reply, Serve
 
@@ -142,17 +144,17 @@ def test_a_second_judges_rows_are_asked_of_that_judge(serve: Serve, failed: str)
     assert (first.metrics["solving_rate"].value, second.metrics["solving_rate"].value) == (1, 0.5)
 
 
-def interrupted(part: EvalLog, *arguments: Any, **options: Any) -> None:
-    """Inspect's `score`, interrupted after one sample."""
-    score(part.model_copy(update={"samples": (part.samples or [])[:1]}), *arguments, **options)
-    raise KeyboardInterrupt
+@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_keeps_its_verdicts(
+    stop: signal.Signals, serve: Serve, failed: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(part: EvalLog, *arguments: Any, **options: Any) -> None:
+        score(part.model_copy(update={"samples": (part.samples or [])[:1]}), *arguments, **options)
+        signal.raise_signal(stop)
 
-
-def test_an_interrupt_keeps_its_verdicts(serve: Serve, failed: str, monkeypatch: pytest.MonkeyPatch) -> None:
     serve(mended)
     monkeypatch.setattr("inspect_clbench.regrade.score", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        regrade([failed])
+    assert clbench("regrade", failed).exit_code == 130
     assert metrics_of(read_eval_log(failed))["judge_failures"] == 1
 
 
