@@ -1,5 +1,6 @@
 """Asking again for the rows without a verdict, and for no others."""
 
+import errno
 import shutil
 import signal
 import zipfile
@@ -172,6 +173,18 @@ def test_a_log_that_somebody_else_writes_to_is_left_alone(serve: Serve, failed: 
     kept = Path(str(caught.value).rsplit("new verdicts: ", 1)[1])
     assert metrics_of(read_eval_log(str(kept)))["judge_failures"] == 0
     kept.unlink()
+
+
+def test_a_full_disk_is_one_line(serve: Serve, failed: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fill(*arguments: Any) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    before = Path(failed).read_bytes()
+    serve(mended)
+    monkeypatch.setattr("inspect_clbench.regrade.write_eval_log", fill)
+    with pytest.raises(ClbenchError, match=r"cannot be written \(No space left on device\)"):
+        regrade([failed])
+    assert Path(failed).read_bytes() == before
 
 
 def test_a_log_on_s3_is_written_where_it_is(serve: Serve, failed: str, bucket: str) -> None:
