@@ -1,6 +1,8 @@
 """Asking again for the rows without a verdict, and for no others."""
 
+import errno
 import shutil
+import signal
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -16,6 +18,7 @@ from inspect_clbench.regrade import regrade
 from inspect_clbench.results import agreement, answers_df, report
 from inspect_clbench.scoring.rubric_judge import rubric_judge
 from tests.support.builders import metrics_of, row, run_eval, verdict, write_rows
+from tests.support.command import clbench
 from tests.support.s3 import s3_client
 from tests.support.server import Call, LoopbackServer, Reply, Serve
 
@@ -142,17 +145,17 @@ def test_a_second_judges_rows_are_asked_of_that_judge(serve: Serve, failed: str)
     assert (first.metrics["solving_rate"].value, second.metrics["solving_rate"].value) == (1, 0.5)
 
 
-def interrupted(part: EvalLog, *arguments: Any, **options: Any) -> None:
-    """Inspect's `score`, interrupted after one sample."""
-    score(part.model_copy(update={"samples": (part.samples or [])[:1]}), *arguments, **options)
-    raise KeyboardInterrupt
+@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_keeps_its_verdicts(
+    stop: signal.Signals, serve: Serve, failed: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(part: EvalLog, *arguments: Any, **options: Any) -> None:
+        score(part.model_copy(update={"samples": (part.samples or [])[:1]}), *arguments, **options)
+        signal.raise_signal(stop)
 
-
-def test_an_interrupt_keeps_its_verdicts(serve: Serve, failed: str, monkeypatch: pytest.MonkeyPatch) -> None:
     serve(mended)
     monkeypatch.setattr("inspect_clbench.regrade.score", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        regrade([failed])
+    assert clbench("regrade", failed).exit_code == 130
     assert metrics_of(read_eval_log(failed))["judge_failures"] == 1
 
 
@@ -170,6 +173,18 @@ def test_a_log_that_somebody_else_writes_to_is_left_alone(serve: Serve, failed: 
     kept = Path(str(caught.value).rsplit("new verdicts: ", 1)[1])
     assert metrics_of(read_eval_log(str(kept)))["judge_failures"] == 0
     kept.unlink()
+
+
+def test_a_full_disk_is_one_line(serve: Serve, failed: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fill(*arguments: Any) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    before = Path(failed).read_bytes()
+    serve(mended)
+    monkeypatch.setattr("inspect_clbench.regrade.write_eval_log", fill)
+    with pytest.raises(ClbenchError, match=r"cannot be written \(No space left on device\)"):
+        regrade([failed])
+    assert Path(failed).read_bytes() == before
 
 
 def test_a_log_on_s3_is_written_where_it_is(serve: Serve, failed: str, bucket: str) -> None:

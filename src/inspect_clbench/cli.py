@@ -6,6 +6,7 @@ mistakes in the arguments are answered at once.
 
 import logging
 import os
+import signal
 import sys
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -66,6 +67,8 @@ def main() -> None:
     handler = _Messages()
     logger = logging.getLogger("inspect_clbench")
     logger.addHandler(handler)
+    # A batch system's stop is like Ctrl-C: verdicts that were paid for are written, unfinished files removed.
+    stop = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         app()
     except Exception as ex:
@@ -76,6 +79,7 @@ def main() -> None:
         _say(f"clbench: {ex}")
         raise SystemExit(1) from None
     finally:
+        signal.signal(signal.SIGTERM, stop)
         logger.removeHandler(handler)
 
 

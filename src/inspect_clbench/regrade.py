@@ -215,7 +215,8 @@ def _write(path: str, log: EvalLog, before: tuple[int, int, int] | None) -> None
     except Exception as ex:  # of a disk or a server
         handle, kept = tempfile.mkstemp(Path(path).suffix, f"{Path(path).stem}-regraded-")
         os.close(handle)
-        write_eval_log(log, kept)
+        with replacing(kept) as file:
+            write_eval_log(log, file.name, "json" if kept.endswith(".json") else "eval")
         raise ClbenchError(f"{path}: left as it is ({ex}). The log with the new verdicts: {kept}") from None
 
 

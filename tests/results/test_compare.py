@@ -14,7 +14,7 @@ from inspect_clbench.results.report import report
 from tests.support.builders import row
 from tests.support.golden import check_golden
 from tests.support.logs import MISSING, make_log
-from tests.support.scripted import ERROR, Plan
+from tests.support.scripted import ERROR, GARBLED, Plan
 
 GOLDEN = Path(__file__).parent / "golden"
 
@@ -110,11 +110,14 @@ def test_rates_are_those_of_report_where_rows_are_missing(tmp_path: Path) -> Non
 
 def test_only_tasks_in_common_count_and_it_says_so(tmp_path: Path) -> None:
     missing = {id: [MISSING] for id in ("t1", "t2", "t3", "t4")}
-    paths = [log(tmp_path, "alpha", ALPHA), log(tmp_path, "beta", BETA, changes=missing)]
+    garbled = {"t1": [GARBLED], "t5": [GARBLED]}
+    paths = [log(tmp_path, "alpha", ALPHA, changes=garbled), log(tmp_path, "beta", BETA, changes=missing)]
     table = compare(answers_df(paths))
     assert list(table.frame["group"]) == ["Overall", CATEGORIES[1]]
-    assert table.frame["rate_a"][0] == 0.5
+    assert table.frame["rate_a"][0] == 0.25
     assert "Only the 4 tasks in common count; answered were: alpha 8, beta 4." in table.notes[0]
+    assert table.notes[1].startswith("No verdict (1 of alpha)")
+    assert "Rates without them: alpha 33.3" in table.notes[1]
     with pytest.raises(ClbenchError, match=r"Full runs of lab/alpha only: add a log of another model"):
         compare(answers({"alpha": [[1]]}))
     with pytest.raises(ClbenchError, match=r"No task .* lab/alpha, lab/beta\. Leave one out with --model"):

@@ -46,17 +46,16 @@ def compare(answers: pd.DataFrame) -> Table:
         raise ClbenchError(f"Full runs of {', '.join(names) or 'no model'} only: add a log of another model.")
     common = scored[scored.groupby("id")["name"].transform("nunique") == len(names)]
     if common.empty:
-        raise ClbenchError(
-            f"No task has an answer of each of {', '.join(names)}. Leave one out with --model."
-        )
+        raise ClbenchError(f"No task was answered by all of {', '.join(names)}. Leave one out with --model.")
     models = {str(name): rows for name, rows in common.groupby("name", sort=False)}
     models = dict(sorted(models.items(), key=lambda model: -solving_rate(model[1]).mean))
     table = _two(models, names) if len(models) == 2 else _many(models, names)
+    noted = pd.concat([common, counted[counted["solved"].isna()]])
     return replace(
         table,
         title=f"{dataset}. {table.title}",
         methods=f"{methods_line(counted)} {table.methods}",
-        notes=[note for note in (_unlike(scored, common, names), *notes_of(counted)) if note],
+        notes=[note for note in (_unlike(scored, common, names), *notes_of(noted)) if note],
     )
 
 
