@@ -91,6 +91,12 @@ def test_a_picture_fits_its_page_and_names_each_model(
     assert ("x\ufffd<script>alert(1)" in words) is (number == 12)
 
 
+def test_heads_above_narrow_columns_are_not_folded(everything: pd.DataFrame) -> None:
+    name = "claude-opus-4-5-20251101"
+    assert name in texts(svg(draw(models(everything, 12), "heatmap", 3.3)))
+    assert name not in texts(svg(draw(models(everything, 2), "heatmap", 3.3))), "there is room for two lines"
+
+
 @pytest.mark.parametrize("ending", [".svg", ".png", ".pdf", ".PNG"])
 def test_the_ending_says_how_it_is_written(everything: pd.DataFrame, tmp_path: Path, ending: str) -> None:
     path = tmp_path / f"rates{ending}"

@@ -63,9 +63,11 @@ def heatmap(answers: pd.DataFrame, width: float) -> Chart:
     data["text"] = data["mean"].map("{:.0f}".format).replace("nan", "")
     data["dark"] = data["mean"] > data["mean"].max() * 0.68  # white is as legible as black there
     cell = min(90, (width - _name_width(data["row"])) / len(models) - 1)
-    data["group"] = data["group"].map(_folding(width))
-    heads = _name_axis(orient="top", labelAngle=-90)
-    x = alt.X("group:N", sort=list(data["group"].unique()), title=None, axis=heads)
+    heads = data["group"].map(_folding(width))
+    if (heads.str.count("\n") + 1).max() * LINE <= cell:  # else they would touch their neighbours
+        data["group"] = heads
+    axis = _name_axis(orient="top", labelAngle=-90)
+    x = alt.X("group:N", sort=list(data["group"].unique()), title=None, axis=axis)
     y = _rows(list(data["row"].unique()))
     colour = alt.Color("mean:Q", scale=alt.Scale(range=RAMP, domainMin=0), legend=None)
     ink = alt.condition("datum.dark", alt.value("white"), alt.value(INK))
