@@ -26,6 +26,10 @@ KEY = "abcdefgh12345678"
         (f'{{"x-api-key": "{KEY}"}}', '{"x-api-key": "[hidden]"}'),
         (f"with bearer {KEY} sent", "with bearer [hidden] sent"),
         (f"AIza{KEY}{KEY}", "AIza[hidden]"),
+        ("hf_aBcDeFgHiJkLmNoPqRsTuVwXyZabcdefgh", "hf_[hidden]"),
+        ("key id AKIAIOSFODNN7EXAMPLE", "key id AKIA[hidden]"),
+        ("secret_access_key=wJalrXUtnFEMI/K7MDENG/bPxRfiCY", "secret_access_key=[hidden]"),
+        ("https://me:p@ss/word and https://me:p@ss@host/path", "https://ss/word and https://host/path"),
         (f"https://me:{KEY}@host/path?sig={KEY} failed", "https://host/path failed"),
     ],
 )

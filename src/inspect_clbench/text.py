@@ -13,9 +13,13 @@ _HIDDEN = "[hidden]"
 _SECRET_NAMES = ("KEY", "TOKEN", "SECRET", "PASSWORD")
 # How keys of providers and hosts begin. All lengths are bounded, so that no text takes long.
 _BEGINNINGS = (
-    "sk-", "sk_", "pk-", "rk-", "hf_", "gsk_", "xai-", "ghp_", "gho_", "github_pat_", "nvapi-", "AIza", "eyJ",
+    "sk-", "sk_", "pk-", "rk-", "hf_", "gsk_", "xai-", "ghp_", "gho_", "ghs_", "github_pat_", "glpat-", "nvapi-", "pplx-",
+    "fw_", "tgp_", "AIza", "AKIA", "ASIA", "eyJ",
 )  # fmt: skip
-_KEY = re.compile(rf"\b({'|'.join(_BEGINNINGS)})(?=[\w*.-]{{0,40}}[\d*])[\w*.-]{{19,}}[\w*-]")
+# With a digit, masked, or in mixed case, as keys of Hugging Face have no digits; those of AWS are shorter.
+_KEY = re.compile(
+    rf"\b({'|'.join(_BEGINNINGS)})(?:(?=[\w*.-]{{0,40}}(?:[\d*]|[a-z][A-Z]))[\w*.-]{{19,}}[\w*-]|(?<=IA)[A-Z\d]{{16}}\b)"
+)
 # In messages also what follows a word for a key: with a digit, masked, or very long.
 _NAMED = (
     re.compile(
@@ -27,10 +31,11 @@ _NAMED = (
         r"(?:(?=[\w*+]{0,40}[\d*])[\w*+]{12}|[\w*+]{32})[\w*+=.~-]*",
         re.IGNORECASE,
     ),
+    re.compile(r"""(secret\w{0,30}[\s"'=:]{1,5}+)[\w+/]{30,}=*""", re.IGNORECASE),  # of AWS, with slashes
 )
 # Of a URL: the name and password before its host, and its query.
 _URL_SECRETS = re.compile(
-    r"""(\b[a-z][a-z0-9+.-]{1,20}://)(?:[^/\s'"<>@?]*@)?([^\s'"<>?]*)(?:\?[^\s'"<>)]*)?""", re.IGNORECASE
+    r"""(\b[a-z][a-z0-9+.-]{1,20}://)(?:[^/\s'"<>?]*@)?([^\s'"<>?]*)(?:\?[^\s'"<>)]*)?""", re.IGNORECASE
 )
 
 
