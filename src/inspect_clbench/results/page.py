@@ -100,7 +100,7 @@ def _results(answers: pd.DataFrame, main: Table, places: dict[str, int], prices:
     """All that stands above the tasks."""
 
     def to_model(row: Any, column: Column) -> dict[str, Any] | None:
-        group, mean, _ = column.sources[0].partition(MEAN)
+        group, mean, _ = column.sources[0].rpartition(MEAN)
         return {"model": places[row["name"]], "group": group} if mean and row["name"] in places else None
 
     days = sorted({created[:10] for created in answers["created"]})
@@ -229,7 +229,7 @@ def _add_rubrics(tasks: list[dict[str, Any]], answers: pd.DataFrame, without: Co
 
 
 def _rubrics(texts: SampleTexts, without: Collection[str]) -> list[tuple[int, str]]:
-    rubrics = numbered_rubrics([str(rubric) for rubric in texts.rubrics])
+    rubrics = numbered_rubrics(texts.rubrics)
     return [(number, "" if "rubrics" in without else _safe(rubric)) for number, rubric in rubrics]
 
 
