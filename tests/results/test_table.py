@@ -15,6 +15,7 @@ from inspect_clbench.results.table import (
     Column,
     Table,
     count,
+    defused,
     interval,
     mean_std,
     percent,
@@ -92,6 +93,7 @@ def test_hostile_names_do_no_harm() -> None:
     check_golden(GOLDEN / "hostile_markdown.txt", hostile.to_markdown())
     names = [row[0] for row in csv.reader(StringIO(hostile.to_csv()))]
     assert [name[:2] for name in names] == ["na", "a/", "'=", "'@", "b"]
+    assert defused("\t＝1+1") == "'\t＝1+1"
     assert [row["rate"] for row in json.loads(hostile.to_json())] == [0.1, -0.2, None, 0.3]
 
 

@@ -28,7 +28,7 @@ UNLIMITED = 10_000
 NAME_WIDTH = 12  # of names, where room is short
 WORD_WIDTH = 16  # of a head's longest word: Communication
 ENDINGS = {".txt": "table", ".md": "markdown", ".tex": "latex", ".csv": "csv", ".json": "json"}
-FORMULA = ("=", "+", "-", "@")  # how one begins
+FORMULA = tuple("=+-@＝＋－＠")  # how one begins, to spreadsheets of some countries also in full width
 LATEX_WIDTH = 20  # of names on a page
 RULES = Box("    \n    \n ── \n    \n ── \n    \n    \n    \n")  # under the heads, and between sections
 
