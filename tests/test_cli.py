@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from importlib.metadata import version
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from inspect_clbench.errors import ClbenchError
 from tests.support.command import clbench
 from tests.support.logs import make_log
 from tests.support.scripted import tasks
@@ -79,6 +81,20 @@ def test_keys_and_escapes_are_not_printed(tmp_path: Path, monkeypatch: pytest.Mo
     assert "very-secret-value" not in result.stderr
     assert "\x1b" not in result.stderr
     assert "[bold]" in result.stderr
+
+
+def test_names_that_are_not_utf8(folder: str, tmp_path: Path) -> None:
+    assert "Caf\ufffd" in clbench("report", folder, "--label", "student=Caf\udce9").stdout
+    log = shutil.copy(next(Path(folder).iterdir()), tmp_path / "caf\udce9.eval")
+    result = clbench("report", str(log))
+    assert (result.exit_code, result.stderr.count("\n")) == (1, 1)
+    assert "caf\ufffd.eval: it cannot be read" in result.stderr
+
+
+def test_a_message_is_of_a_length_that_can_be_read() -> None:
+    message = str(ClbenchError(f"rows.jsonl, task {'x' * 1_000_000}: write it anew."))
+    assert len(message) < 5000
+    assert message.endswith("x: write it anew.")
 
 
 def test_a_table_in_a_pipe_has_no_colours_and_the_width_of_columns(folder: str) -> None:

@@ -1,5 +1,6 @@
 """A run whose judge cannot work, or whose budget is spent, stops; it never turns into a page of zeros."""
 
+import asyncio
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -8,6 +9,7 @@ import pytest
 from inspect_ai import eval, eval_retry
 from inspect_ai.log import EvalLog
 from inspect_ai.model import GenerateConfig, Model, ModelCost, get_model
+from inspect_ai.scorer import SampleScore, Score
 
 from inspect_clbench.benchmarks import CLBENCH
 from inspect_clbench.errors import ClbenchError
@@ -203,3 +205,11 @@ def test_a_role_like_the_judges_is_refused(role: str, dataset: str, tmp_path: Pa
 def test_a_budget_is_a_sum_of_money(budget: Any) -> None:
     with pytest.raises(ClbenchError, match=f"budget={budget}: give US dollars, a number above 0"):
         Guard(CLBENCH, budget)
+
+
+def test_a_cost_that_is_no_money_is_left_aside() -> None:
+    guard = Guard(CLBENCH, 1)
+    scores = [SampleScore(score=Score(value=1, metadata={"cost": cost})) for cost in (0.5, "much", None)]
+    asyncio.run(guard.schedule_sample("a", 1))
+    asyncio.run(guard.complete_sample("a", 1, dict(zip("xyz", scores, strict=True))))
+    assert guard.spent == 0.5

@@ -267,4 +267,6 @@ def test_a_judge_that_cannot_be_built_is_one_line(failed: str, monkeypatch: pyte
         regrade([failed], judge="openai/gpt-5.1")
     assert str(caught.value).startswith(f"{failed}: the judge cannot be asked: ")
     assert "\n" not in str(caught.value)
+    with pytest.raises(ClbenchError, match=r"asked: .*\[/red\]"):  # brackets that are no markup
+        regrade([failed], judge="[/red]/x")
     assert Path(failed).read_bytes() == before

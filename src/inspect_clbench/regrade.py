@@ -11,13 +11,12 @@ from inspect_ai import score
 from inspect_ai.log import EvalLog, EvalSample, read_eval_log, recompute_metrics, write_eval_log
 from inspect_ai.model import GenerateConfig, Model, ModelConfig, ModelUsage, get_model
 from inspect_ai.scorer import Score
-from rich.text import Text
 
 from inspect_clbench.benchmarks import GRADER, TASK_VERSION
-from inspect_clbench.errors import ClbenchError
+from inspect_clbench.errors import ClbenchError, message_of
 from inspect_clbench.files import replacing
 from inspect_clbench.judge.prompt import load_judge_prompt
-from inspect_clbench.results.logs import find_logs, readable, verdict_scores
+from inspect_clbench.results.logs import find_logs, named, readable, verdict_scores
 from inspect_clbench.scoring.rubric_judge import rubric_judge
 from inspect_clbench.scoring.scores import dumped_usage
 
@@ -58,18 +57,19 @@ def regrade(logs: Sequence[str], judge: str | None = None) -> list[str]:
 
 def _regrade(path: str, judge: str | None) -> str:
     before = _state(path)
-    log = read_eval_log(path)
-    rows = [
-        Row(sample, name)
-        for sample in log.samples or []
-        for name in verdict_scores(sample.scores or {})
-        if (sample.scores or {})[name].reason == "grader_failed"
-    ]
+    groups: defaultdict[tuple[Any, ...], list[Row]] = defaultdict(list)
+    with named(path):
+        log = read_eval_log(path)
+        rows = [
+            Row(sample, name)
+            for sample in log.samples or []
+            for name in verdict_scores(sample.scores or {})
+            if (sample.scores or {})[name].reason == "grader_failed"
+        ]
+        for row in rows:
+            groups[tuple(row.metadata.get(key) for key in _SETTINGS)].append(row)
     if not rows:
         return f"{path}: no row is without a verdict."
-    groups: defaultdict[tuple[Any, ...], list[Row]] = defaultdict(list)
-    for row in rows:
-        groups[tuple(row.metadata.get(key) for key in _SETTINGS)].append(row)
     judges = [_judges(path, log, group[0].metadata, judge) for group in groups.values()]
     _recompute(path, log)  # what would go wrong at the end is found before anything is paid
     try:
@@ -108,11 +108,8 @@ def _judges(path: str, log: EvalLog, metadata: dict[str, Any], judge: str | None
             return [_model(judge, GenerateConfig())]
         return [_logged_judge(config) for config in _judge_configs(log, metadata)]
     except Exception as ex:
-        # Inspect's own message about a missing key is rich markup.
-        problem = Text.from_markup(str(getattr(ex, "message", ex))).plain
         raise ClbenchError(
-            f"{path}: the judge cannot be asked: {' '.join(problem.split())} Or name another one: --judge "
-            "provider/model"
+            f"{path}: the judge cannot be asked: {message_of(ex)} Or name another one: --judge provider/model"
         ) from None
 
 

@@ -5,7 +5,6 @@ from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
 from logging import getLogger
 from pathlib import Path
 from typing import Any, TypeVar
@@ -16,6 +15,7 @@ import fsspec
 import pandas as pd
 from inspect_ai.log import EvalLog, EvalLogInfo, list_eval_logs, read_eval_log, read_eval_log_sample_summaries
 from pydantic import BaseModel, TypeAdapter
+from pydantic.dataclasses import dataclass
 from pydantic_core import from_json
 from rich.console import Console
 from rich.progress import track
@@ -214,6 +214,7 @@ def _listed(path: str) -> list[EvalLogInfo]:
 def _read_header(info: EvalLogInfo) -> tuple[EvalLog | None, str]:
     """A log's header, and why the log is of no use, if it is of none."""
     try:
+        info.name.encode()  # a name that is not UTF-8 fits into no frame
         header = read_eval_log(info, header_only=True)
     except Exception as ex:
         return None, f"it cannot be read ({shortened(str(ex), 200)}); if its run died: inspect log recover"

@@ -9,7 +9,7 @@ from inspect_ai.log import EvalLog, EvalPlanStep
 
 from inspect_clbench.errors import ClbenchError
 from inspect_clbench.results.logs import named, readable
-from inspect_clbench.text import public_url, redacted
+from inspect_clbench.text import one_line, public_url, redacted
 
 MODEL = ["dataset", "model"]
 CONTESTANT = ["dataset", "draw", "model", "solver", "settings"]
@@ -96,7 +96,7 @@ def _meant(part: str, names: Iterable[str], kind: str) -> str:
 def labelled(names: pd.Series, labels: Mapping[str, str]) -> pd.Series:
     """Names with labels in the place of those that are meant."""
     shown = {name: name for name in names.unique()}
-    shown |= {_meant(part, [*shown], "model"): label for part, label in labels.items()}
+    shown |= {_meant(part, [*shown], "model"): one_line(label) for part, label in labels.items()}
     if len({*shown.values()}) < len(shown):
         raise ClbenchError("Two models would have the same name. Give each a label of its own.")
     return names.map(shown)

@@ -15,10 +15,9 @@ from inspect_ai.model import Model, get_model, get_model_info, model_roles
 from inspect_ai.scorer import SampleScore
 from inspect_ai.util import EarlyStop
 from pydantic import JsonValue
-from rich.text import Text
 
 from inspect_clbench.benchmarks import DEFAULT_JUDGE, GRADER, VERDICT_SCORERS, Benchmark
-from inspect_clbench.errors import ClbenchError
+from inspect_clbench.errors import ClbenchError, message_of
 from inspect_clbench.judge.asking import bound_judges, probe
 from inspect_clbench.replay import check_replay
 from inspect_clbench.text import one_line
@@ -82,8 +81,8 @@ class Guard:
         if (id, epoch) not in self.started:
             return  # taken over from the log that this run retries: paid for and judged before
         # A scorer writes down what the sample has cost when it is done; the last one says it all.
-        costs = [(score.score.metadata or {}).get("cost") or 0.0 for score in scores.values()]
-        self.spent += max(costs, default=0.0)
+        costs = [(score.score.metadata or {}).get("cost") for score in scores.values()]
+        self.spent += max((cost for cost in costs if isinstance(cost, int | float)), default=0.0)
         for score in verdict_scores:
             self._note_judge(score.metadata or {}, score.reason == "grader_failed")
 
@@ -139,10 +138,8 @@ def check_models(benchmark: Benchmark, budget: float | None) -> None:
             )
     try:
         judges = bound_judges(benchmark.judge_effort)
-    except Exception as ex:  # Inspect's own message about a missing key is rich markup
-        raise _unusable_judge(
-            DEFAULT_JUDGE, Text.from_markup(str(getattr(ex, "message", ex))).plain
-        ) from None
+    except Exception as ex:
+        raise _unusable_judge(DEFAULT_JUDGE, message_of(ex)) from None
     if budget is not None:
         _check_prices([get_model(), *judges, *_models(roles)])
 
