@@ -134,3 +134,12 @@ def test_one_judge_is_too_few(tmp_path: Path) -> None:
 def test_what_people_read(tmp_path: Path) -> None:
     table = agreement(answers_df(panel(tmp_path, "strict", "mild", "third")))
     check_golden(GOLDEN / "agreement.txt", table.to_text(80))
+
+
+def test_a_comma_in_the_name_of_a_judge_makes_no_panel(tmp_path: Path) -> None:
+    log = make_log(
+        tmp_path, ROWS, judge="a, b", again=[("c", {row["metadata"]["task_id"]: ["yyy"] for row in ROWS})]
+    )
+    assert list(table_of(log).loc["verdicts"].index) == [("a, b", "c")]
+    with pytest.raises(ClbenchError, match=r"clbench.*: cannot be read .* or other software wrote it"):
+        agreement(answers_df(make_log(tmp_path, ROWS, judge=["a, b", "c"])))

@@ -160,6 +160,9 @@ def test_a_file_that_is_no_sheet(answers: pd.DataFrame, tmp_path: Path) -> None:
     (tmp_path / "other.csv").write_text("task,judge\nt1,yes\n", encoding="utf-8")
     with pytest.raises(ClbenchError, match=r"other\.csv: no column person, scorer, uuid"):
         checked(tmp_path / "other.csv", answers)
+    (tmp_path / "longer.csv").write_text("person,uuid,scorer\nyes,a,b,c\n", encoding="utf-8")
+    with pytest.raises(ClbenchError, match=r"longer\.csv, row 2: 'a' under person"):
+        checked(tmp_path / "longer.csv", answers)
     with pytest.raises(ClbenchError, match="No verdicts to draw from"):
         draw(answers[answers["reason"] != ""], 1, tmp_path / "sheet.csv")
 

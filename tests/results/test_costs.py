@@ -142,7 +142,13 @@ def test_answers_without_tokens_are_named(tmp_path: Path, prices: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "message"), [("openai/x: {input: 1}", r"openai/x\.output: Field required"), ("a: [", "expected")]
+    ("text", "message"),
+    [
+        ("openai/x: {input: 1}", r"openai/x\.output: Field required"),
+        ("a: [", "expected"),
+        ("2026-99-99: 1", "month must be"),
+        ("[" * 9999, "recursion"),
+    ],
 )
 def test_prices_that_will_not_do(tmp_path: Path, text: str, message: str) -> None:
     path = tmp_path / "prices.yaml"

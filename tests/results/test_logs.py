@@ -11,6 +11,7 @@ from inspect_ai.model import ContentReasoning, ContentText
 
 from inspect_clbench.errors import ClbenchError
 from inspect_clbench.results.answers import answers_df
+from inspect_clbench.results.exchange import export_files
 from inspect_clbench.results.logs import read_samples
 from inspect_clbench.scoring.rubric_judge import rubric_judge
 from tests.support.logs import make_log
@@ -91,3 +92,14 @@ def test_a_log_that_was_changed_meanwhile_is_named(tmp_path: Path) -> None:
     make_log(tmp_path, ROWS[:1], name="run.eval")
     with pytest.raises(ClbenchError, match=r"run\.eval: cannot be read .*samples/b_epoch_1"):
         list(read_samples(answers))
+
+
+@pytest.mark.parametrize(("key", "value"), [("rubrics", [1]), ("rationales", "words"), ("grades", 5)])
+def test_texts_that_are_none_name_their_log(key: str, value: Any, tmp_path: Path) -> None:
+    log = read_eval_log(make_log(tmp_path, ROWS, name="run.eval"))
+    sample = (log.samples or [])[0]
+    for metadata in (sample.metadata, (sample.scores or {})["rubric_judge"].metadata or {}):
+        metadata[key] = value
+    write_eval_log(log, tmp_path / "run.eval")
+    with pytest.raises(ClbenchError, match=r"run\.eval: cannot be read .* or other software wrote it"):
+        export_files(answers_df(tmp_path / "run.eval"), tmp_path)

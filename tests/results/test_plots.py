@@ -125,10 +125,14 @@ def test_the_figures_are_those_of_the_tables(everything: pd.DataFrame) -> None:
     assert any(word.startswith("5.6 [") for word in words)  # 17 and 16 of 18
 
 
-def test_costs_need_prices(everything: pd.DataFrame, prices: str) -> None:
+def test_costs_need_prices(everything: pd.DataFrame, prices: str, tmp_path: Path) -> None:
     with pytest.raises(ClbenchError, match="No prices"):
         draw(everything, "cost")
     assert "Dollars a run" in texts(svg(draw(everything, "cost", prices=prices)))
+    free = tmp_path / "free.json"  # which no scale of logarithms has
+    free.write_text(re.sub(r": \d+", ": 0", Path(prices).read_text("utf-8")), "utf-8")
+    with pytest.raises(ClbenchError, match="No prices"):
+        draw(everything, "cost", prices=free)
 
 
 def test_without_the_libraries_the_message_says_what_to_install(

@@ -10,6 +10,7 @@ import pandas as pd
 from inspect_clbench.errors import ClbenchError
 from inspect_clbench.results.answers import dataset_of
 from inspect_clbench.results.estimates import alpha, bootstrap, kappa
+from inspect_clbench.results.logs import named
 from inspect_clbench.results.report import methods_line
 from inspect_clbench.results.series import JUDGE, telling_names
 from inspect_clbench.results.table import Column, Table, count, interval, short_names
@@ -71,12 +72,15 @@ def _votes(answers: pd.DataFrame) -> pd.DataFrame:
 def _votes_of(row: Any) -> Iterator[tuple[Any, ...]]:
     """The votes of a panel, in the order of its judges, or the verdict of one judge as one."""
     verdict = {"solved": None if row.reason == "grader_failed" else row.solved, "status": row.status}
-    votes = row.votes if isinstance(row.votes, list) else [verdict]
-    judges = row.judge.split(", ")
-    # Inspect's summaries strip texts: of "low, , " they keep "low, ,".
-    efforts = [effort.strip() for effort in row.judge_effort.split(",")]
-    efforts += [""] * (len(judges) - len(efforts))
-    for judge, effort, vote in zip(judges, efforts, votes, strict=True):
+    votes, judges, efforts = [verdict], [row.judge], [row.judge_effort]
+    if isinstance(row.votes, list):
+        votes, judges = row.votes, row.judge.split(", ")
+        # Inspect's summaries strip texts: of "low, , " they keep "low, ,".
+        efforts = [effort.strip() for effort in row.judge_effort.split(",")]
+        efforts += [""] * (len(judges) - len(efforts))
+    with named(row.log):
+        asked = list(zip(judges, efforts, votes, strict=True))
+    for judge, effort, vote in asked:
         solved = np.nan if vote["solved"] is None else float(vote["solved"])
         is_usable = len(vote["status"]) == row.rubrics_total and not np.isnan(solved)
         status = vote["status"] if is_usable else ""

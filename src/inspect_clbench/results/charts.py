@@ -147,7 +147,8 @@ def cost(answers: pd.DataFrame, width: float, prices: Any = None) -> Chart:
     """The solving rate against the price of a run; numbers stand for the models below."""
     dollars = dollars_per_run(answers, prices)
     data = _long(report(answers, ci=True).frame, "name", [OVERALL], 2 * width)
-    data = data.assign(dollars=data["name"].map(dollars)).dropna(subset="dollars")
+    data = data.assign(dollars=data["name"].map(dollars))
+    data = data[data["dollars"].between(0, np.inf, inclusive="neither")]  # what a scale of logarithms has
     if data.empty:
         raise ClbenchError(
             "No prices in these logs, so that there is no picture of costs. Give --model-cost-config FILE."

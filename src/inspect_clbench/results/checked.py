@@ -62,7 +62,7 @@ def _rows(answers: pd.DataFrame) -> Iterator[dict[str, str]]:
     texts = dict(read_samples(answers))
     for row in answers.itertuples():
         sample = texts[row.Index]
-        rubrics = [f"{number}. {text}" for number, text in numbered_rubrics([*map(str, sample.rubrics)])]
+        rubrics = [f"{number}. {text}" for number, text in numbered_rubrics(sample.rubrics)]
         cells = {
             "person": "",
             "judge": "yes" if row.solved else "no",
@@ -97,6 +97,7 @@ def read_sheet(path: str | Path, answers: pd.DataFrame) -> pd.DataFrame:
         raise ClbenchError(f"{path}: not a sheet that can be read ({ex}). Save it as CSV.") from ex
     if missing := {"person", *KEY} - {*sheet}:
         raise ClbenchError(f"{path}: no column {', '.join(sorted(missing))}. Name a sheet of --draw.")
+    sheet = sheet.reset_index(drop=True)  # rows longer than their heads have made one of cells
     words = sheet["person"].str.strip().str.casefold()
     for place, word in words[~words.isin([*WORDS, ""])].items():
         raise ClbenchError(f"{path}, row {int(str(place)) + 2}: {word!r} under person. Write yes or no.")

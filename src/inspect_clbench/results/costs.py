@@ -98,7 +98,7 @@ def read_prices(path: str | PathLike[str] | None) -> dict[str, ModelCost]:
     except ValidationError as ex:
         error = ex.errors()[0]
         problem = f"{'.'.join(map(str, error['loc']))}: {error['msg']}"
-    except (UnicodeDecodeError, yaml.YAMLError) as ex:
+    except Exception as ex:  # of the text, or of whatever a YAML tag constructs
         problem = str(ex)
     raise ClbenchError(
         f"{path}: not prices as inspect eval --model-cost-config takes them ({problem}). Write a line for each "

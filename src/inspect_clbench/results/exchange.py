@@ -16,7 +16,7 @@ from inspect_clbench.benchmarks import BENCHMARKS, GRADING_KEYS, NO_VERDICT, ben
 from inspect_clbench.errors import ClbenchError
 from inspect_clbench.files import replacing, write_text
 from inspect_clbench.results.answers import dataset_of, full_scores
-from inspect_clbench.results.logs import SampleTexts, read_samples, readable
+from inspect_clbench.results.logs import SampleTexts, named, read_samples, readable
 from inspect_clbench.text import redacted
 
 logger = getLogger(__name__)
@@ -150,11 +150,13 @@ def _write_rows(answers: pd.DataFrame, stems: Mapping[str, Path]) -> list[Path]:
         for index, sample in read_samples(answers):
             answer = answers.loc[index]
             stem = f"{stems[answer['name']]}_run{answer['run']}"
-            row = _inference_row(str(answer["id"]), sample)
+            with named(answer["log"]):
+                row = _inference_row(str(answer["id"]), sample)
+                grades = _grades(sample) if pd.notna(answer["solved"]) else {}
             if sample.stop_reason:  # or there is no answer
                 write(Path(f"{stem}.jsonl"), row)
-            if pd.notna(answer["solved"]):
-                write(Path(f"{stem}{GRADED}.jsonl"), row | _grades(sample))
+            if grades:
+                write(Path(f"{stem}{GRADED}.jsonl"), row | grades)
     return sorted(files)
 
 
