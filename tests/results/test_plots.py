@@ -11,6 +11,7 @@ import pytest
 
 from inspect_clbench.errors import ClbenchError
 from inspect_clbench.results.answers import answers_df
+from inspect_clbench.results.page import explore
 from inspect_clbench.results.plots import KINDS, draw, plot, svg
 from tests.support.builders import SUB_CATEGORIES, row
 from tests.support.logs import make_log
@@ -133,6 +134,13 @@ def test_costs_need_prices(everything: pd.DataFrame, prices: str, tmp_path: Path
     free.write_text(re.sub(r": \d+", ": 0", Path(prices).read_text("utf-8")), "utf-8")
     with pytest.raises(ClbenchError, match="No prices"):
         draw(everything, "cost", prices=free)
+
+
+def test_a_name_that_vega_cannot_take_is_said(everything: pd.DataFrame, tmp_path: Path) -> None:
+    answers = everything.assign(category="constructor")
+    with pytest.raises(ClbenchError, match="cannot be drawn"):
+        plot(answers, "rates", tmp_path / "rates.png")
+    explore(answers, tmp_path / "page.html", without=["answers"])
 
 
 def test_without_the_libraries_the_message_says_what_to_install(

@@ -31,7 +31,7 @@ from inspect_clbench.results.compare import compare
 from inspect_clbench.results.costs import costs
 from inspect_clbench.results.errors import errors
 from inspect_clbench.results.logs import SampleTexts, read_samples
-from inspect_clbench.results.plots import charts_module, draw, svg
+from inspect_clbench.results.plots import draw, svg
 from inspect_clbench.results.report import OVERALL, notes_of, report
 from inspect_clbench.results.table import Column, Table, interval, percent, short_names, text
 from inspect_clbench.text import redacted, visible, without_keys
@@ -178,10 +178,9 @@ def _subs(answers: pd.DataFrame, places: dict[str, int]) -> list[list[Any]]:
 def _pictures(answers: pd.DataFrame, kind: str) -> dict[str, str]:
     """A picture for wide and narrow screens, or a line that says how to get it."""
     try:
-        charts_module()
+        return {name: svg(draw(answers, kind, width)) for name, width in WIDTHS.items()}
     except ClbenchError as ex:
         return {"missing": str(ex)}
-    return {name: svg(draw(answers, kind, width)) for name, width in WIDTHS.items()}
 
 
 def _tasks(answers: pd.DataFrame, runs: list[list[int]]) -> list[dict[str, Any]]:

@@ -10,7 +10,7 @@ import pandas as pd
 from inspect_clbench.errors import ClbenchError
 from inspect_clbench.files import replacing
 from inspect_clbench.results.table import short_names
-from inspect_clbench.text import one_line
+from inspect_clbench.text import one_line, shortened
 
 KINDS = ("rates", "forest", "heatmap", "length", "cost")
 FORMATS = (".svg", ".pdf", ".png")
@@ -76,9 +76,14 @@ def _written(picture: Any, ending: str) -> bytes:
     import vl_convert
 
     spec = picture.to_json()
+    try:
+        content = vl_convert.vegalite_to_svg(spec)
+    except ValueError as ex:  # of a name such as constructor, which JavaScript's objects have
+        raise ClbenchError(
+            f"The picture cannot be drawn ({shortened(str(ex), 100)}). Rename what it shows."
+        ) from ex
     if ending == ".png":
         return bytes(vl_convert.vegalite_to_png(spec, scale=POINTS, ppi=PNG_PIXELS_PER_INCH))
-    content = vl_convert.vegalite_to_svg(spec)
     if ending == ".svg":
         return content.encode()
     size = re.compile(r'(?<= width=")[\d.]+|(?<= height=")[\d.]+')
