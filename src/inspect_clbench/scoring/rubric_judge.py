@@ -1,9 +1,6 @@
 """The scorer `rubric_judge`: an answer is solved if every rubric of its task is met."""
 
-from collections.abc import Sequence
-
 from inspect_ai.log import transcript
-from inspect_ai.model import Model
 from inspect_ai.scorer import Score, Scorer, Target, scorer
 from inspect_ai.solver import TaskState
 from inspect_ai.util import collect
@@ -11,7 +8,7 @@ from inspect_ai.util import collect
 from inspect_clbench.benchmarks import benchmark_of
 from inspect_clbench.errors import ClbenchError
 from inspect_clbench.judge.asking import ask, bound_judges, in_running_sample
-from inspect_clbench.judge.prompt import JudgePrompt, graded_text, load_judge_prompt, numbered_rubrics
+from inspect_clbench.judge.prompt import graded_text, load_judge_prompt, numbered_rubrics
 from inspect_clbench.judge.verdict import parse_verdict
 from inspect_clbench.metrics.solving import clbench_metrics
 from inspect_clbench.scoring.scores import (
@@ -54,7 +51,18 @@ def rubric_judge(judge_prompt: str = "builtin", share: float = 1.0) -> Scorer:
             return None  # a log's sample that ended in an error: there is nothing to judge
         rubrics = _rubrics(state)
         judges = bound_judges(benchmark_of(str(state.metadata.get("context_category"))).judge_effort)
-        case = _case(state, rubrics, prompt, judges, share)
+        efforts = [judge.config.reasoning_effort or "" for judge in judges]
+        case = Case(
+            epoch=state.epoch,
+            rubrics=numbered_rubrics(rubrics),
+            judge=", ".join(map(str, judges)),
+            judge_effort=", ".join(efforts) if any(efforts) else "",
+            judge_prompt=prompt,
+            answer=answer_reference(state.messages, state.output),
+            stop_reason=state.output.stop_reason if state.output.choices else "none",
+            answer_usage=answer_usage(transcript().events),
+            share=share,
+        )
         answer = graded_text(state.output)
         if not answer:
             return empty_answer_score(case, sample_cost(state, case.answer_usage))
@@ -73,20 +81,3 @@ def _rubrics(state: TaskState) -> list[str]:
     if not isinstance(rubrics, list) or not all(isinstance(rubric, str) for rubric in rubrics):
         raise ClbenchError(f'sample {state.sample_id}: metadata["rubrics"] must be a list of texts.')
     return rubrics
-
-
-def _case(
-    state: TaskState, rubrics: Sequence[str], prompt: JudgePrompt, judges: Sequence[Model], share: float
-) -> Case:
-    efforts = [judge.config.reasoning_effort or "" for judge in judges]
-    return Case(
-        epoch=state.epoch,
-        rubrics=numbered_rubrics(rubrics),
-        judge=", ".join(map(str, judges)),
-        judge_effort=", ".join(efforts) if any(efforts) else "",
-        judge_prompt=prompt,
-        answer=answer_reference(state.messages, state.output),
-        stop_reason=state.output.stop_reason if state.output.choices else "none",
-        answer_usage=answer_usage(transcript().events),
-        share=share,
-    )
