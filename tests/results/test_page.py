@@ -170,3 +170,10 @@ def test_imported_answers_have_no_costs(answers: pd.DataFrame, tmp_path: Path) -
     imported = answers.assign(answer_usage=nothing, judge_usage=nothing, error_types_usage=nothing)
     (page,) = explore(imported, tmp_path / "imported.html", without=["answers"])
     assert "costs" not in part(page, "results")
+
+
+def test_rubrics_are_those_of_a_log_that_reached_the_task(tmp_path: Path) -> None:
+    make_log(tmp_path, ROWS[:2], {"t1": ["yy"], "t2": ["missing"]}, model="made/one")
+    make_log(tmp_path, ROWS[:2], model="made/two")
+    (page,) = explore(answers_df(str(tmp_path)), tmp_path / "page.html", without=["answers"])
+    assert all(task["rubrics"] for task in part(page, "tasks-data"))

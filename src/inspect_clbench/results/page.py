@@ -83,7 +83,8 @@ def explore(
     results |= _results(answers, main, places, prices)
     written = [page]
     if "answers" in without:
-        _add_rubrics(tasks, answers.drop_duplicates("id"), without)
+        for index, texts in read_samples(answers[answers["reached"]].drop_duplicates("id")):
+            tasks[answers.at[index, "task"]]["rubrics"] = _rubrics(texts, without)
     else:
         target = page.with_name(f"{page.stem}-answers.js")
         # Two pages may have the same verdicts on other answers.
@@ -219,12 +220,6 @@ def _flags(answers: pd.DataFrame) -> Iterator[str]:
     for row, cut in zip(answers.itertuples(), cut_off, strict=True):
         labels = row.error_types if isinstance(row.error_types, list) else []
         yield ",".join([*labels, *["inconsistent"] * bool(row.inconsistent), *["cut"] * cut])
-
-
-def _add_rubrics(tasks: list[dict[str, Any]], answers: pd.DataFrame, without: Collection[str]) -> None:
-    """The rubrics' texts, from one sample of each task."""
-    for index, texts in read_samples(answers):
-        tasks[answers.at[index, "task"]]["rubrics"] = _rubrics(texts, without)
 
 
 def _rubrics(texts: SampleTexts, without: Collection[str]) -> list[tuple[int, str]]:
