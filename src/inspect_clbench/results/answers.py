@@ -133,9 +133,8 @@ def answers_df(
             f"have it judged: {JUDGE_IT}"
         )
     answers = chosen(pd.DataFrame(rows), "judge", judge)
-    is_of_model = {part: is_in(part, answers["model"]) for part in labels or {}}
-    of_models, of_names = ({part: label for part, label in (labels or {}).items() if is_of_model[part] is kind}
-                           for kind in (True, False))  # fmt: skip
+    of_names = dict(labels or {})
+    of_models = {part: of_names.pop(part) for part in labels or {} if is_in(part, answers["model"])}
     answers["model"] = labelled(answers["model"], of_models)
     _check_same_tasks(answers)
     answers = _complete_runs(_filled(answers)).reset_index(drop=True)
