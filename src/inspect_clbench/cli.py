@@ -8,6 +8,7 @@ import logging
 import os
 import signal
 import sys
+from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
@@ -68,7 +69,7 @@ def main() -> None:
     logger = logging.getLogger("inspect_clbench")
     logger.addHandler(handler)
     # A batch system's stop is like Ctrl-C: verdicts that were paid for are written, unfinished files removed.
-    stop = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    stop = signal.signal(signal.SIGTERM, _interrupt)
     try:
         app()
     except Exception as ex:
@@ -81,6 +82,12 @@ def main() -> None:
     finally:
         signal.signal(signal.SIGTERM, stop)
         logger.removeHandler(handler)
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    """Do what Ctrl-C would do now; a job in a shell's background may be set to ignore that."""
+    handler = signal.getsignal(signal.SIGINT)
+    (handler if callable(handler) else signal.default_int_handler)(number, frame)
 
 
 class _Messages(logging.Handler):
