@@ -190,3 +190,9 @@ def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
         import_files([file], "m", str(tmp_path / "a.jsonl" / "logs"))
     with pytest.raises(ClbenchError, match=r"a\.jsonl: cannot be made \(File exists\)\. Name another folder"):
         export_files(answers_df(make_log(tmp_path, tasks("t1"))), tmp_path / "a.jsonl")
+
+
+def test_an_interrupted_import_ends_as_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("inspect_clbench.results.exchange.eval", lambda *arguments, **options: [])
+    with pytest.raises(KeyboardInterrupt):
+        import_files(["run1.jsonl"], "m", str(tmp_path))

@@ -51,7 +51,7 @@ def import_files(
     """
     try:
         # A real eval, with the scores in its log that a run would have. It calls no model.
-        (log,) = eval(
+        logs = eval(
             "inspect_clbench/clbench_graded",
             task_args={"files": list(files), "judge": judge or "not recorded", "dataset": dataset or ""},
             model=f"none/{model}",
@@ -62,6 +62,9 @@ def import_files(
         )
     except OSError as ex:
         raise ClbenchError(f"{output}: cannot be written ({ex}). Name another folder.") from ex
+    if not logs:  # of an interrupted eval Inspect says no more
+        raise KeyboardInterrupt
+    log = logs[0]
     if log.status != "success":
         raise ClbenchError(f"{log.location}: {log.error.message if log.error else log.status}")
     return readable(log.location)
