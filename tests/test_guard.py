@@ -1,12 +1,13 @@
 """A run whose judge cannot work, or whose budget is spent, stops; it never turns into a page of zeros."""
 
 import asyncio
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from inspect_ai import eval, eval_retry
+from inspect_ai import eval, eval_retry, eval_set
 from inspect_ai.log import EvalLog
 from inspect_ai.model import GenerateConfig, Model, ModelCost, get_model
 from inspect_ai.scorer import SampleScore, Score
@@ -189,6 +190,26 @@ def test_every_model_needs_a_price(serve: Serve, dataset: str, tmp_path: Path) -
     with pytest.raises(ClbenchError, match=r"budget: no price is known for mockllm/critic\. Give US dollars"):
         paid_run(server, dataset, tmp_path, 5, model_roles=roles)
     assert not server.calls
+
+
+def test_an_eval_set_has_its_prices_in_time(
+    serve: Serve, dataset: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    judge = model(serve(paid), "gpt-4.1-nano")  # which no other test gives a price
+    prices = tmp_path / "prices.json"
+    monkeypatch.setenv("INSPECT_EVAL_MODEL_COST_CONFIG", str(prices))
+    settings: dict[str, Any] = {
+        "model": judge,
+        "model_roles": {"grader": judge},
+        "limit": 1,
+        "display": "none",
+    }
+    settings["task_args"] = {"dataset": dataset, "budget": 5}
+    with pytest.raises(ClbenchError, match=r"prices\.json: no prices can be read"):
+        eval_set("inspect_clbench/clbench", log_dir=str(tmp_path / "logs"), **settings)
+    prices.write_text(json.dumps({str(judge): DOLLAR.model_dump()}), "utf-8")
+    done, _ = eval_set("inspect_clbench/clbench", log_dir=str(tmp_path / "logs"), **settings)
+    assert done
 
 
 @pytest.mark.parametrize("role", ["judge", "Scorer", "graders"])

@@ -49,7 +49,7 @@ def clbench(
             their common prefix in the provider's prompt cache. A --limit then counts in that order.
         budget: US dollars for the model and its judges. Once they are spent no further sample
             starts, those under way finish, and `inspect eval-retry` goes on with the same sum
-            anew. Needs prices: --model-cost-config.
+            anew. Needs prices: INSPECT_EVAL_MODEL_COST_CONFIG=FILE.
     """
     return _task(CLBENCH, dataset, category, judge_prompt, contexts, seed, cache_order, budget)
 

@@ -5,13 +5,16 @@ for, and its failures would pass for wrong answers.
 """
 
 import math
+import os
 from collections.abc import Mapping
 from logging import getLogger
+from pathlib import Path
 from typing import Any
 
+import yaml
 from inspect_ai.dataset import Sample
 from inspect_ai.log import EvalSpec
-from inspect_ai.model import Model, get_model, get_model_info, model_roles
+from inspect_ai.model import Model, ModelCost, get_model, get_model_info, model_roles, set_model_cost
 from inspect_ai.scorer import SampleScore
 from inspect_ai.util import EarlyStop
 from pydantic import JsonValue
@@ -30,6 +33,10 @@ REFUSALS_TO_STOP = 5
 
 # A judge that has given no verdict by then would be paid three times a row for nothing.
 ROWS_WITHOUT_VERDICT_TO_STOP = 10
+
+# Where Inspect looks for --model-cost-config. `eval-set` does so after it has built its tasks, and
+# `eval-retry`, which has no such option, not at all.
+_PRICES_VARIABLE = "INSPECT_EVAL_MODEL_COST_CONFIG"
 
 # Names that users and other benchmarks give to the role of the judge, in the singular.
 _WORDS_FOR_JUDGE = {"judge", "scorer", "grader", "evaluator", "rater", "assessor"}
@@ -141,6 +148,7 @@ def check_models(benchmark: Benchmark, budget: float | None) -> None:
     except Exception as ex:
         raise _unusable_judge(DEFAULT_JUDGE, message_of(ex)) from None
     if budget is not None:
+        _read_prices()
         _check_prices([get_model(), *judges, *_models(roles)])
 
 
@@ -156,6 +164,15 @@ def _models(roles: Mapping[str, Model | list[Model]]) -> list[Model]:
     return [model for bound in roles.values() for model in (bound if isinstance(bound, list) else [bound])]
 
 
+def _read_prices() -> None:
+    if path := os.environ.get(_PRICES_VARIABLE):
+        try:
+            for model, cost in yaml.safe_load(Path(path).read_text("utf-8")).items():
+                set_model_cost(model, ModelCost(**cost))
+        except Exception as ex:  # of a file, of YAML, or of a model that Inspect does not know
+            raise ClbenchError(f"{_PRICES_VARIABLE}={path}: no prices can be read ({ex}).") from None
+
+
 def _check_prices(models: list[Model]) -> None:
     for model in models:
         if str(model).startswith("none/"):
@@ -164,7 +181,7 @@ def _check_prices(models: list[Model]) -> None:
         if info is None or info.cost is None:
             raise ClbenchError(
                 f"budget: no price is known for {model}. Give US dollars per million tokens in a file, "
-                f"--model-cost-config FILE, with a line such as {model}: "
+                f"and its path as {_PRICES_VARIABLE}, with a line such as {model}: "
                 "{input: 1.25, output: 10, input_cache_write: 1.25, input_cache_read: 0.125}"
             )
 
