@@ -30,9 +30,9 @@ SEED = 20260203
 RATES = (0.05, 0.2, 0.6)
 RUNS = (1, 3)
 DRAWS = (25, 50, 150)
-DRAWS_OF_A_RUN = 20  # the same made-up runs are drawn from so many times
+DRAWS_OF_A_RUN = 5  # the same made-up runs are drawn from so many times
 ALIKE_TASKS, ALIKE_RUNS = 0.3, 0.5  # correlations: of tasks of a context, of runs of a task; assumptions
-LEAST = 0.93  # the aim
+LEAST = 0.935  # the aim
 
 Tally = defaultdict[str, list[bool]]
 
@@ -105,7 +105,7 @@ def line(title: str, tally: Tally) -> tuple[str, float]:
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--simulations", type=int, default=1_000)
+    parser.add_argument("--simulations", type=int, default=4_000)
     times = parser.parse_args().simulations
     tasks, start = tasks_and_contexts(), time.perf_counter()
     print(
@@ -123,7 +123,9 @@ def main() -> None:
             text, least = line(f"rate {rate:.0%}, {title}", tally)
             lowest = min(lowest, least)
             print(text, flush=True)
-    print(f"\nThe lowest figure is {lowest:.3f}; the aim is {LEAST} and more.")
+    print(
+        f"\nThe lowest figure is {lowest:.3f}; the aim is {LEAST} and more, and chance moves a figure by 0.007."
+    )
     print(f"{time.perf_counter() - start:.0f} s", file=sys.stderr)
 
 
