@@ -102,8 +102,7 @@ def test_the_commands_of_all_pages_work(workspace: Path) -> None:
             words = [log if word == "LOG" else word for word in words]
             if words[0] == "import":
                 words += ["--log-dir", "imported"]  # rows of the demo beside rows of `make_log`
-            if "student=Student" in line:
-                words = [word.replace("student=", "student-a=") for word in words]
+            words = [re.sub(r"^(student|take_notes)=", "student-a=", word) for word in words]
             words = ["student-a" if word == "student" else word for word in words]
             result = clbench(*words)
             assert result.exit_code == 0, f"{page}: {line}\n{result.stdout}{result.stderr}"

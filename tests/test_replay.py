@@ -83,7 +83,7 @@ def test_a_run_without_a_file_of_its_own_stops_the_eval_at_its_start(tmp_path: P
     log = replayed(tmp_path, answers(), epochs=2)
     assert log.status == "error"
     assert log.error is not None
-    fault = "replay: 1 files for 2 epochs, but each run needs a file of its own. Use --epochs 1"
+    fault = "replay: each run needs a file of its own (files 1, epochs 2). Use --epochs 1"
     assert fault in log.error.message
     assert not log.samples
 

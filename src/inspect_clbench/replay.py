@@ -75,8 +75,7 @@ def check_replay(task: EvalSpec, epochs: int) -> None:
     number = len(_paths((task.solver_args or {}).get("files", "")))
     if number != epochs:
         raise ClbenchError(
-            f"replay: {number} files for {epochs} epochs, but each run needs a file of its own. Use "
-            f"--epochs {number}."
+            f"replay: each run needs a file of its own (files {number}, epochs {epochs}). Use --epochs {number}."
         )
 
 

@@ -14,7 +14,7 @@ _SECRET_NAMES = ("KEY", "TOKEN", "SECRET", "PASSWORD")
 # How keys of providers and hosts begin. All lengths are bounded, so that no text takes long.
 _BEGINNINGS = (
     "sk-", "sk_", "pk-", "rk-", "hf_", "gsk_", "xai-", "ghp_", "gho_", "ghs_", "github_pat_", "glpat-", "nvapi-", "pplx-",
-    "fw_", "tgp_", "AIza", "AKIA", "ASIA", "eyJ",
+    "AIza", "AKIA", "ASIA", "eyJ",
 )  # fmt: skip
 # With a digit, masked, or in mixed case, as keys of Hugging Face have no digits; those of AWS are shorter.
 _KEY = re.compile(

@@ -104,13 +104,13 @@ def test_what_is_missing_is_an_error_and_the_rest_is_written(tmp_path: Path) -> 
         exported(tmp_path, spread_rows(7), plan)
     assert str(caught.value) == (
         f"{tmp_path / 'out'}: written, but not complete enough to be handed in. lab/m, run 2: 5 graded rows of "
-        "7 tasks (without t1, t2). To go on with a run: inspect eval-retry LOG"
+        "7 tasks (without t1, t2). If answers failed: inspect eval-retry LOG"
     )
     assert (list(graded_rows(tmp_path)), list(graded_rows(tmp_path, 2))) == (ids, ids[2:])
 
 
 def test_a_run_of_a_part_of_the_benchmark_is_not_complete(tmp_path: Path) -> None:
-    with pytest.raises(ClbenchError, match=r"lab/m, run 1: 3 graded rows of 1,899 tasks. To go on"):
+    with pytest.raises(ClbenchError, match=r"lab/m, run 1: 3 graded rows of 1,899 tasks. If answers failed"):
         exported(tmp_path, spread_rows(3), {}, dataset=CLBENCH.title)
     assert len(graded_rows(tmp_path)) == 3
 

@@ -15,7 +15,7 @@ import pandas as pd
 
 from inspect_clbench.errors import ClbenchError
 from inspect_clbench.results.compare import ALPHA, compare
-from inspect_clbench.results.costs import dollars_per_run
+from inspect_clbench.results.costs import costs, dollars_per_run
 from inspect_clbench.results.report import LENGTHS, OVERALL, report
 from inspect_clbench.results.table import folded, interval
 
@@ -150,9 +150,7 @@ def cost(answers: pd.DataFrame, width: float, prices: Any = None) -> Chart:
     data = data.assign(dollars=data["name"].map(dollars))
     data = data[data["dollars"].between(0, np.inf, inclusive="neither")]  # what a scale of logarithms has
     if data.empty:
-        raise ClbenchError(
-            "No prices in these logs, so that there is no picture of costs. Give --model-cost-config FILE."
-        )
+        raise ClbenchError(f"A picture of costs takes prices above 0. {' '.join(costs(answers, prices).notes)}")
     ends = [data["dollars"].min() * 0.8, data["dollars"].max() * 1.25]
     data["number"] = [f"{number}" for number in range(1, len(data) + 1)]
     data["label"] = data["number"] + "  " + data["name"]

@@ -12,7 +12,10 @@ from inspect_clbench.results.report import methods_line, published_rows, publish
 from inspect_clbench.results.table import Column, Table, count, interval, short_names
 
 FIGURES = ("mean", "low", "high")
-COMMAND = "inspect score LOG --scorer inspect_clbench/error_types --action append --model-role grader=JUDGE"
+COMMAND = (
+    "inspect score LOG --scorer inspect_clbench/error_types --action append --overwrite "
+    "--model-role grader=JUDGE"
+)
 
 
 def errors(answers: pd.DataFrame, published: bool = False) -> Table:
@@ -30,9 +33,8 @@ def errors(answers: pd.DataFrame, published: bool = False) -> Table:
     dataset = dataset_of(answers)
     failed = answers[(answers["solved"] == 0) & (answers["reason"] != "grader_failed")]
     if failed["error_types"].isna().all():
-        raise ClbenchError(
-            f"No failed answer in these logs has error types. Let a judge name them: {COMMAND}"
-        )
+        sentences = ["No failed answer in these logs has error types.", *_notes(failed)]
+        raise ClbenchError(f"{' '.join(sentences)} Let a judge name them: {COMMAND}")
     judges = failed.loc[failed["error_types"].notna(), "error_types_judge"].unique()
     source = published_table(dataset, "error_types") if published else {}
     rows = [_row(name, series) for name, series in failed.groupby("name", sort=False)]

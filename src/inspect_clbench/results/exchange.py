@@ -110,8 +110,8 @@ def export_files(answers: pd.DataFrame, folder: str | Path, org: str | None = No
     problems = [problem for _, series in answers.groupby("name", sort=False) for problem in _missing(series)]
     if problems:
         raise ClbenchError(
-            f"{folder}: written, but not complete enough to be handed in. {' '.join(problems)} To go on with a "
-            "run: inspect eval-retry LOG"
+            f"{folder}: written, but not complete enough to be handed in. {' '.join(problems)} If answers "
+            "failed: inspect eval-retry LOG"
         )
     return paths
 

@@ -32,7 +32,7 @@ JUDGE_IT = "inspect score LOG --scorer inspect_clbench/rubric_judge --action app
 # What stands in a summary in place of metadata that are over 1 KB, and which of them tables need.
 _REMOVED = "Key removed from summary (> 1k)"
 _NEEDED = ("judge", "judge_error", "votes", "answer_usage", "judge_usage")
-_FOREIGN = f"it has no verdicts of rubric_judge; to have its answers judged: {JUDGE_IT}"
+_FOREIGN = f"it has no verdicts of rubric_judge; where its samples have rubrics, have it judged: {JUDGE_IT}"
 
 T = TypeVar("T")
 R = TypeVar("R")
