@@ -79,8 +79,8 @@ def _votes_of(row: Any) -> Iterator[tuple[Any, ...]]:
         efforts = [effort.strip() for effort in row.judge_effort.split(",")]
         efforts += [""] * (len(judges) - len(efforts))
     with named(row.log):
-        asked = list(zip(judges, efforts, votes, strict=True))
-    for judge, effort, vote in asked:
+        panel = list(zip(judges, efforts, votes, strict=True))
+    for judge, effort, vote in panel:
         solved = np.nan if vote["solved"] is None else float(vote["solved"])
         is_usable = len(vote["status"]) == row.rubrics_total and not np.isnan(solved)
         status = vote["status"] if is_usable else ""
