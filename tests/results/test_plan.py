@@ -129,8 +129,9 @@ def test_the_cheapest_design_has_the_fewest_answers(difference: float) -> None:
         if planned_difference(sizes, contexts, epochs) <= difference
     ]
     assert design[0] * design[1] <= min(answers)
-    text = plan(MODEL, detect=100 * difference).notes[0]
-    assert f"points: --contexts {design[0]} --epochs {design[1]}." in text
+    table = plan(MODEL, detect=100 * difference)
+    assert f"points: --contexts {design[0]} --epochs {design[1]}." in table.notes[0]
+    assert (*table.frame[["detect_contexts", "detect_epochs"]].iloc[0],) == design
     assert "No design of up to 5 epochs shows 0.5 points." in plan(MODEL, detect=0.5).notes[0]
 
 

@@ -150,7 +150,9 @@ def cost(answers: pd.DataFrame, width: float, prices: Any = None) -> Chart:
     data = data.assign(dollars=data["name"].map(dollars))
     data = data[data["dollars"].between(0, np.inf, inclusive="neither")]  # what a scale of logarithms has
     if data.empty:
-        raise ClbenchError(f"A picture of costs takes prices above 0. {' '.join(costs(answers, prices).notes)}")
+        raise ClbenchError(
+            f"A picture of costs takes prices above 0. {' '.join(costs(answers, prices).notes)}"
+        )
     ends = [data["dollars"].min() * 0.8, data["dollars"].max() * 1.25]
     data["number"] = [f"{number}" for number in range(1, len(data) + 1)]
     data["label"] = data["number"] + "  " + data["name"]

@@ -108,24 +108,16 @@ def plan(
     tasks = round(sum(rows.sizes) * contexts / len(rows.sizes))
     lengths = ASSUMED if pilot is None else _measured(pilot)
     rate = RATE if pilot is None else float(pilot["solved"].mean().clip(0.01, 0.99))
-    costs, requests = read_prices(prices), tasks * epochs
-    shared = COMMON_CHARS * (1 - len(rows.sizes) / sum(rows.sizes))
-    prompt = np.full(len(FIGURES), rows.prompt_chars / CHARS_PER_TOKEN)
-    answer = lengths["answer"] + lengths["reasoning"]
-    uses = [_use("answering", model, requests, prompt, answer, costs, 1 - (1 - shared) / epochs)]
-    prompt = (JUDGE_PROMPT_CHARS + rows.rubric_chars) / CHARS_PER_TOKEN + lengths["answer"]
-    for name in (judge or DEFAULT_JUDGE).split(","):
-        uses.append(_use("judging", name, requests, prompt, lengths["verdict"], costs))
-    frame = pd.DataFrame(uses)
-    if frame["usd mid"].notna().all():
-        total = frame[[f"usd {figure}" for figure in FIGURES]].sum()
-        frame = pd.concat([frame, pd.DataFrame([{"role": TOTAL, **total}])], ignore_index=True)
+    judges = (judge or DEFAULT_JUDGE).split(",")
+    frame = _uses(rows, lengths, model, judges, tasks, epochs, read_prices(prices))
     difference = planned_difference(rows.sizes, contexts, epochs, rate)
+    cheapest = cheapest_design(rows.sizes, detect / 100, rate) if detect else None
+    design = {"detect_contexts": cheapest[0], "detect_epochs": cheapest[1]} if cheapest else {}
     has_price = frame["usd mid"].notna().any()
     about = "about " if contexts < len(rows.sizes) else ""
     return Table(
         f"{rows.dataset}: plan of {about}{tasks:,} tasks (contexts {contexts:,}, epochs {epochs}), tokens in millions",
-        frame.assign(tasks=tasks, contexts=contexts, epochs=epochs, smallest_difference=difference),
+        frame.assign(tasks=tasks, contexts=contexts, epochs=epochs, smallest_difference=difference, **design),
         [
             Column("Role", ["role"]),
             Column("Model", ["model"]),
@@ -135,7 +127,7 @@ def plan(
             *([Column("USD", [f"usd {figure}" for figure in FIGURES], _range)] if has_price else []),
         ],
         [
-            _power_note(rows, difference, rate, detect),
+            _power_note(difference, rate, detect, cheapest),
             _length_note(lengths, pilot is not None),
             _money_note(frame),
         ],
@@ -215,6 +207,24 @@ def _measured(pilot: pd.DataFrame) -> Lengths:
     return lengths
 
 
+def _uses(
+    rows: Rows, lengths: Lengths, model: str, judges: Sequence[str], tasks: int, epochs: int, prices: Prices
+) -> pd.DataFrame:
+    """A row for the model and one for each judge, and where all prices are known one for them together."""
+    requests = tasks * epochs
+    shared = COMMON_CHARS * (1 - len(rows.sizes) / sum(rows.sizes))
+    prompt = np.full(len(FIGURES), rows.prompt_chars / CHARS_PER_TOKEN)
+    answer = lengths["answer"] + lengths["reasoning"]
+    uses = [_use("answering", model, requests, prompt, answer, prices, 1 - (1 - shared) / epochs)]
+    prompt = (JUDGE_PROMPT_CHARS + rows.rubric_chars) / CHARS_PER_TOKEN + lengths["answer"]
+    uses += [_use("judging", judge, requests, prompt, lengths["verdict"], prices) for judge in judges]
+    frame = pd.DataFrame(uses)
+    if frame["usd mid"].notna().all():
+        total = frame[[f"usd {figure}" for figure in FIGURES]].sum()
+        frame = pd.concat([frame, pd.DataFrame([{"role": TOTAL, **total}])], ignore_index=True)
+    return frame
+
+
 def _use(
     role: str, model: str, requests: int, reads: Array, writes: Array, prices: Prices, cached: float = 0
 ) -> dict[str, Any]:
@@ -232,7 +242,7 @@ def _use(
     return row
 
 
-def _power_note(rows: Rows, difference: float, rate: float, detect: float | None) -> str:
+def _power_note(difference: float, rate: float, detect: float | None, design: tuple[int, int] | None) -> str:
     note = "Too few contexts to tell two models apart."
     if not np.isnan(difference):
         note = (
@@ -241,7 +251,6 @@ def _power_note(rows: Rows, difference: float, rate: float, detect: float | None
         )
     if detect is None:
         return note
-    design = cheapest_design(rows.sizes, detect / 100, rate)
     if design is None:
         return f"{note} No design of up to {MOST_EPOCHS} epochs shows {detect:g} points."
     contexts, epochs = design
