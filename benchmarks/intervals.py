@@ -89,17 +89,9 @@ def contexts_of_tasks(contexts: int, draw: Random) -> Any:
 def frame_of(context: Any, **columns: Any) -> pd.DataFrame:
     """Answers as `answers_df` gives them, a row for each task."""
     tasks = np.arange(len(context))
-    empty = [
-        "draw",
-        "source",
-        "solver",
-        "settings",
-        "effort",
-        "judge_effort",
-        "judge_prompt_sha256",
-        "status",
-    ]
-    usual = dict.fromkeys([*empty, "reason"], "") | {
+    empty = ("draw", "source", "solver", "settings", "effort", "judge_effort", "judge_prompt_sha256", "status",
+             "stand_in", "reason")  # fmt: skip
+    usual = dict.fromkeys(empty, "") | {
         "dataset": "CL-bench", "log": "l", "model": "m", "name": "m", "run": 1, "epoch": 1, "version": "2",
         "judge": "j", "judge_prompt": "builtin", "scorer": "rubric_judge", "again": "0", "share": 1.0,
         "votes": None, "stop_reason": "stop", "rubrics_total": 1, "id": tasks, "uuid": tasks.astype(str),
