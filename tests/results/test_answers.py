@@ -425,6 +425,7 @@ def test_tasks_that_differ_between_logs_are_refused(tmp_path: Path) -> None:
         ("sample", "context_category", ["a list"]),
         ("score", "judge_usage", "much"),
         ("score", "answer_usage", {"model": {"input_tokens": "many"}}),
+        ("score", "answer_usage", {"model": {"output_tokens": 1e308}}),
         ("score", "status", "ABC"),
         ("score", "votes", [{"status": "yyy"}]),
     ],

@@ -48,7 +48,8 @@ logger = getLogger(__name__)
 _TOKENS = ("input_tokens", "output_tokens", "reasoning_tokens")
 _SOLVED = {"C": 1.0, "I": 0.0, "N": nan, 1: 1.0, 0: 0.0}  # numbers: scores edited by hand
 Answer = dict[str, Any]
-Usage = dict[str, dict[str, int | float | None]]
+Amount = Annotated[int | float, Field(ge=0, le=1e15)]  # of tokens, or of dollars
+Usage = dict[str, dict[str, Amount | None]]
 Text = Annotated[str, BeforeValidator(lambda value: "" if value is None else value)]
 Letters = Annotated[Text, Field(pattern="^[yn?]*$")]
 Number = Annotated[float, BeforeValidator(lambda value: nan if value is None else value)]
