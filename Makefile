@@ -23,14 +23,14 @@ endef
 
 demo: $(STAMP)
 	$(BIN)/inspect eval inspect_clbench/clbench -T dataset=demo \
-	  --model clbench_demo/student --epochs 3
-	$(BIN)/clbench report logs
-	$(BIN)/inspect score "$$(ls -t logs/*.eval | head -n 1)" --scorer inspect_clbench/error_types \
+	  --model clbench_demo/student --epochs 3 --log-dir demo-logs
+	$(BIN)/clbench report demo-logs
+	$(BIN)/inspect score "$$(ls -t demo-logs/*.eval | head -n 1)" --scorer inspect_clbench/error_types \
 	  --action append --overwrite --display none
-	$(BIN)/clbench errors logs
-	$(BIN)/clbench explore logs --output logs/explorer.html
+	$(BIN)/clbench errors demo-logs
+	$(BIN)/clbench explore demo-logs --output demo-logs/explorer.html
 	@echo
-	@echo "Next: .venv/bin/inspect view --log-dir logs   or open logs/explorer.html in a browser."
+	@echo "Next: .venv/bin/inspect view --log-dir demo-logs   or open demo-logs/explorer.html in a browser."
 
 # All tests, and how much of the package they cover.
 test: $(STAMP)
