@@ -64,9 +64,7 @@ bench: $(STAMP)
 	$(BIN)/python -m benchmarks.cache_order
 	$(BIN)/python -m benchmarks.faults $(DATA)
 	$(BIN)/python -m benchmarks.reading
-	$(BIN)/python -m benchmarks.coverage
 	$(BIN)/python -m benchmarks.intervals
-	$(BIN)/python -m benchmarks.power
 	$(BIN)/python -m benchmarks.explorer
 
 format: $(STAMP)

@@ -10,7 +10,7 @@ with T tasks in C contexts and K epochs,
 
 where C' = T^2 / sum of squared context sizes. The weaker model solves a task with chance p on average, the
 better one with d more, so that its answers vary more between runs where p is below a half.
-`python -m benchmarks.power` checks it.
+`python -m benchmarks.intervals power` checks it.
 """
 
 from bisect import bisect_left
