@@ -5,9 +5,9 @@
 Prints a row per fault: how many tasks met it, what became of them, what they cost.
 """
 
-import argparse
 import hashlib
 import os
+import sys
 import tempfile
 import time
 from collections import Counter, defaultdict
@@ -83,10 +83,6 @@ class Script:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("dataset")
-    parser.add_argument("--limit", type=int)
-    arguments = parser.parse_args()
     asking.PAUSES = (1.0, 2.0)  # the server recovers at once, so nobody need wait
     script = Script()
     start = time.monotonic()
@@ -95,14 +91,13 @@ def main() -> None:
         judge = get_model("openai-api/loop/judge", config=GenerateConfig(attempt_timeout=5))
         (log,) = eval(
             "inspect_clbench/clbench",
-            task_args={"dataset": arguments.dataset},
+            task_args={"dataset": sys.argv[1]},
             model="openai-api/loop/student",
             model_roles={"grader": judge},
-            limit=arguments.limit,
             max_connections=100,
             log_realtime=False,
             log_dir=folder,
-            display="plain",
+            display="none",
         )
         requests, samples = len(server.calls), list(log.samples or [])
     seconds = time.monotonic() - start

@@ -27,7 +27,7 @@ from inspect_ai.dataset import Sample, json_dataset
 from inspect_ai.model import ChatMessageAssistant, ChatMessageSystem, ChatMessageUser, get_model
 from inspect_ai.scorer import CORRECT, Score, Scorer, Target, scorer
 from inspect_ai.solver import TaskState, generate
-from tests.support.builders import SUB_CATEGORIES, sample_score, verdict
+from tests.support.builders import verdict
 from tests.support.server import Call, LoopbackServer, Reply
 
 PAIRS = 6
@@ -110,22 +110,6 @@ def measured_pair(dataset: str) -> dict[str, dict[str, float]]:
     return {side: json.loads(lines.strip().splitlines()[-1]) for side, lines in printed.items()}
 
 
-def metrics_ms() -> float:
-    """Milliseconds for all metrics at the scores of a full run of three epochs."""
-    metrics = import_module("inspect_clbench.metrics.solving").clbench_metrics()
-    scores = [
-        sample_score(
-            f"t{i % 1899}", "C" if i % 5 else "I", epoch=i // 1899 + 1, context=f"c{i % 500}",
-            sub_category=SUB_CATEGORIES[i % 18], rubrics_met=3, rubrics_total=5,
-        )
-        for i in range(3 * 1899)
-    ]  # fmt: skip
-    start = time.process_time()
-    for metric in 10 * metrics:
-        metric(scores)
-    return 100 * (time.process_time() - start)
-
-
 def main() -> None:
     dataset, *side = sys.argv[1:]
     if side:
@@ -143,7 +127,6 @@ def main() -> None:
         error = statistics.stdev(ratios) / math.sqrt(len(ratios))
         means = [statistics.fmean(values) for values in (ours, bare, ratios)]
         print(f"{name:28}{means[0]:9.2f}{means[1]:9.2f}{means[2]:9.3f} ± {error:.3f}")
-    print(f"{'ms, all metrics, 5,697 scores':28}{metrics_ms():8.1f}")
 
 
 if __name__ == "__main__":

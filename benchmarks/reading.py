@@ -5,7 +5,7 @@
 Without a log, one of three runs over all tasks is made first (some minutes). Both sides run in one
 process, in turns, imports left out; the best of the rounds counts, since everything else that a
 machine does only makes it slower. Ratios are of CPU seconds: a busy machine stretches the others at
-random. Reading the texts of all answers, as a page does, is measured once beside it.
+random.
 """
 
 import sys
@@ -14,12 +14,10 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-import pandas as pd
 from inspect_ai.log import read_eval_log_sample_summaries
 
 from benchmarks.full_log import build_log
 from inspect_clbench.results.answers import answers_df
-from inspect_clbench.results.logs import read_samples
 from inspect_clbench.results.report import report
 
 MOST = 0.4
@@ -52,12 +50,7 @@ def compare(log: str) -> float:
     for name, taken in best.items():
         print(f"{name:32} {taken:7.2f}")
     print(f"{'ratio':32} {ours / theirs:7.2f}  at most {MOST}")
-    print(f"{'read_samples, once':32} {seconds(lambda: characters(answers)):7.2f}")
     return ours / theirs
-
-
-def characters(answers: pd.DataFrame) -> int:
-    return sum(len(texts.answer) for _, texts in read_samples(answers))
 
 
 def seconds(run: Callable[[], object]) -> float:
