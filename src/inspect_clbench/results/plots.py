@@ -63,8 +63,8 @@ def svg(picture: Any) -> str:
 def charts_module() -> ModuleType:
     """The charts, or an error that says how to get the libraries that draw them."""
     try:
-        import altair  # noqa: F401
-        import vl_convert  # noqa: F401
+        import altair  # noqa: F401  # only whether it is installed matters here, as for the next
+        import vl_convert  # noqa: F401  # charts and `_written` import what they use
     except ImportError as ex:
         raise ClbenchError(f"Pictures need {ex.name}: pip install altair vl-convert-python") from ex
     from inspect_clbench.results import charts
